@@ -1,0 +1,54 @@
+// Tells the parts of a call that its caller is no longer interested.
+#ifndef MARPC_BASE_CANCEL_H_
+#define MARPC_BASE_CANCEL_H_
+
+#include <atomic>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace marpc {
+
+// One call's cancellation. Thread-safe.
+//
+// At most one observer at a time is told: the part of the call that is waiting now (an attempt, a backoff).
+class CancelSignal {
+ public:
+  class Observer {
+   public:
+    virtual ~Observer() = default;
+    // Called on the cancelling thread, once at most an attachment, under the signal's lock: must only set things in
+    // motion, and not call the signal.
+    virtual void OnCancel() = 0;
+  };
+
+  // Idempotent.
+  void Cancel() {
+    absl::MutexLock lock(&mutex_);
+    if (cancelled_.exchange(true)) return;
+    if (observer_ != nullptr) observer_->OnCancel();
+  }
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+
+  // False, and nothing attached, when the signal is cancelled already.
+  [[nodiscard]] bool Attach(Observer* observer) {
+    absl::MutexLock lock(&mutex_);
+    if (cancelled()) return false;
+    observer_ = observer;
+    return true;
+  }
+  // When this returns, OnCancel() neither runs nor will run.
+  void Detach() {
+    absl::MutexLock lock(&mutex_);
+    observer_ = nullptr;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::atomic<bool> cancelled_{false};
+  Observer* observer_ ABSL_GUARDED_BY(mutex_) = nullptr;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_BASE_CANCEL_H_

@@ -1,0 +1,52 @@
+// Who made a failure, why, and what was tried: the absl::Status payload that every failure of marpc carries.
+//
+//   absl::StatusOr<Reply> reply = client.Hello(request);
+//   if (!reply.ok()) {
+//     if (std::optional<marpc::ErrorInfo> info = marpc::GetErrorInfo(reply.status())) {
+//       LOG(info->reason(), info->attempts_size());
+//     }
+//   }
+//
+// On a stock stub the same is read from grpc::Status by marpc/transport/grpc/status.h.
+#ifndef MARPC_BASE_ERROR_H_
+#define MARPC_BASE_ERROR_H_
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "marpc/error.pb.h"
+
+namespace marpc {
+
+// The payload's key in absl::Status, and the Any's type in grpc's binary details.
+inline constexpr absl::string_view kErrorInfoTypeUrl = "type.googleapis.com/marpc.ErrorInfo";
+
+// The reasons that marpc itself gives; stable names, made for programs to compare with.
+namespace reason {
+inline constexpr absl::string_view kNoAvailableInstance = "NO_AVAILABLE_INSTANCE";
+inline constexpr absl::string_view kCircuitBreakerOpen = "CIRCUIT_BREAKER_OPEN";
+inline constexpr absl::string_view kDeadline = "DEADLINE";           // it may have been executed
+inline constexpr absl::string_view kConnection = "CONNECTION";       // could not connect, or broke
+inline constexpr absl::string_view kMessageTooLarge = "MESSAGE_TOO_LARGE";
+inline constexpr absl::string_view kCancelled = "CANCELLED";         // by the caller
+inline constexpr absl::string_view kClosed = "CLOSED";               // the consumer was closed
+inline constexpr absl::string_view kPeerStatus = "PEER_STATUS";      // the peer's transport answered with a status
+inline constexpr absl::string_view kHandler = "HANDLER";             // the handler answered with a status
+inline constexpr absl::string_view kMocked = "MOCKED";
+inline constexpr absl::string_view kUnimplemented = "UNIMPLEMENTED";
+}  // namespace reason
+
+// None when `status` is OK or was not made by marpc.
+std::optional<ErrorInfo> GetErrorInfo(const absl::Status& status);
+
+// Sets or replaces the payload. No effect on an OK status.
+void SetErrorInfo(absl::Status& status, const ErrorInfo& info);
+
+// A failure of marpc's own.
+absl::Status FrameworkError(absl::StatusCode code, absl::string_view reason,
+                            absl::string_view message);
+
+}  // namespace marpc
+
+#endif  // MARPC_BASE_ERROR_H_

@@ -1,0 +1,79 @@
+#include "marpc/base/method.h"
+
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "marpc/options.pb.h"
+
+namespace marpc {
+namespace {
+
+struct Interned {
+  absl::Mutex mutex;
+  // std::deque keeps addresses; by service, then in order of interning.
+  std::map<std::string, std::deque<Method>, std::less<>> by_service ABSL_GUARDED_BY(mutex);
+};
+
+// Never destroyed: methods are referred to for the whole life of the process.
+Interned& interned() {
+  static Interned& instance = *new Interned;
+  return instance;
+}
+
+const google::protobuf::Message* Prototype(const google::protobuf::Descriptor* type) {
+  return google::protobuf::MessageFactory::generated_factory()->GetPrototype(type);
+}
+
+}  // namespace
+
+const Method& InternMethod(const MethodSpec& spec) {
+  Interned& all = interned();
+  absl::MutexLock lock(&all.mutex);
+  std::deque<Method>& methods = all.by_service[std::string(spec.service)];
+  for (Method& method : methods) {
+    if (method.name == spec.name) return method;
+  }
+  Method& method = methods.emplace_back();
+  method.service = std::string(spec.service);
+  method.name = std::string(spec.name);
+  method.full_name = absl::StrCat(spec.service, "/", spec.name);
+  method.path = absl::StrCat("/", method.full_name);
+  method.idempotent = spec.idempotent;
+  method.quick = spec.quick;
+  method.ordinal = static_cast<int>(methods.size()) - 1;
+  method.request_prototype = spec.request_prototype;
+  method.reply_prototype = spec.reply_prototype;
+  return method;
+}
+
+const Method* InternMethodByPath(absl::string_view path) {
+  if (!absl::ConsumePrefix(&path, "/")) return nullptr;
+  const size_t slash = path.find('/');
+  if (slash == absl::string_view::npos || slash == 0 || slash + 1 == path.size()) return nullptr;
+  MethodSpec spec;
+  spec.service = path.substr(0, slash);
+  spec.name = path.substr(slash + 1);
+  const auto* service =
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(std::string(spec.service));
+  const google::protobuf::MethodDescriptor* method =
+      service == nullptr ? nullptr : service->FindMethodByName(std::string(spec.name));
+  if (method != nullptr) {
+    spec.idempotent = method->options().idempotency_level() !=
+                      google::protobuf::MethodOptions::IDEMPOTENCY_UNKNOWN;
+    const auto& own = method->options().GetExtension(marpc::method);
+    spec.quick = own.has_quick() ? own.quick()
+                                 : service->options().GetExtension(marpc::service).quick();
+    spec.request_prototype = Prototype(method->input_type());
+    spec.reply_prototype = Prototype(method->output_type());
+  }
+  return &InternMethod(spec);
+}
+
+}  // namespace marpc

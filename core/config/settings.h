@@ -1,0 +1,194 @@
+// marpc's configuration as typed values. Every field is one key of the table in keys.h, which gives its name in YAML,
+// its check and its line of help; the defaults are the initialisers here and nowhere else.
+//
+// Settings are values: they are read once, checked whole, and from then on immutable.
+#ifndef MARPC_CONFIG_SETTINGS_H_
+#define MARPC_CONFIG_SETTINGS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace marpc {
+
+// Waiting between attempts: initial * factor^(retry-1), at most max, then ± jitter, never above max.
+struct BackoffSettings {
+  absl::Duration initial = absl::ZeroDuration();  // 0: the next attempt starts at once
+  absl::Duration max = absl::Seconds(1);
+  double factor = 2.0;
+  double jitter = 0.2;
+};
+
+// Retries cannot exceed a share of the calls (docs/design/retry-budget.md).
+struct RetryBudgetSettings {
+  bool enabled = true;
+  double percent_can_retry = 0.2;  // retries per call, at most
+  int min_retries_per_sec = 10;    // a floor, so that a quiet client may retry too
+  absl::Duration ttl = absl::Seconds(10);
+};
+
+struct RetrySettings {
+  int max_retries = 0;                                    // excludes the first attempt
+  absl::Duration timeout = absl::Seconds(3);              // of one attempt; 0: none
+  absl::Duration total_timeout = absl::ZeroDuration();    // of the whole call; 0: none
+  bool switch_instance_on_retry = true;
+  // May a request that was perhaps executed be sent again? Unset: as the .proto's idempotency_level says.
+  std::optional<bool> idempotent;
+  // Statuses of the handler that are retried all the same.
+  std::vector<absl::StatusCode> retry_on;
+  BackoffSettings backoff;
+  RetryBudgetSettings budget;
+};
+
+enum class BreakerScope { kService, kMethod };
+
+struct CircuitBreakerSettings {
+  bool enabled = false;
+  BreakerScope scope = BreakerScope::kService;
+  int fault_limit = 5;
+  absl::Duration window_size = absl::Seconds(10);
+  absl::Duration half_open_initial_delay = absl::Milliseconds(10000);
+  absl::Duration half_open_delay = absl::Milliseconds(5000);
+  int half_open_probes = 1;
+  // One success forgets the failures before it. Off: failures count for as long as they are inside the window.
+  bool success_resets = false;
+};
+
+struct CacheSettings {
+  bool enabled = false;
+  absl::Duration ttl = absl::Seconds(60);
+  int64_t max_entries = 10'000;
+  int64_t max_bytes = 64 << 20;
+  // The RpcContext keys that make answers differ. Unset: all of them but the trace ids.
+  std::optional<std::vector<std::string>> vary_on;
+};
+
+struct MockSettings {
+  bool enabled = false;
+  // The mocked answer of one method: protobuf JSON of the reply ...
+  std::optional<std::string> reply;
+  // ... or a status.
+  std::optional<absl::StatusCode> code;
+  std::string message;
+};
+
+// What may differ from method to method.
+struct MethodSettings {
+  RetrySettings retry;
+  CircuitBreakerSettings circuit_breaker;
+  CacheSettings cache;
+  MockSettings mock;
+  // A name given to Consumer::RegisterFallback(). Empty: none.
+  std::string fallback;
+};
+
+struct GrayRouterSettings {
+  bool enabled = false;
+  int ratio = 0;  // percent, 0..100
+};
+
+// What may differ from service to service.
+struct ServiceSettings {
+  std::string load_balancer = "roundrobin";
+  GrayRouterSettings gray;
+};
+
+struct RegistrySettings {
+  // zookeeper://host:port,host:port/chroot, file:/folder, memory:name or static:. Empty: zookeeper:// at zk.address.
+  std::string address;
+  // The original marpc's key.
+  std::string zk_address = "localhost:2181";
+  absl::Duration session_timeout = absl::Seconds(10);
+  // How long a start waits for the registry's first answer.
+  absl::Duration connect_timeout = absl::Seconds(5);
+  // ZooKeeper digest authentication, `user:password`. Never logged.
+  std::string auth;
+  // The nodes that marpc creates are writable only by `auth`'s user; everyone may read.
+  bool acl = false;
+  // Folder of the last known lists, read at a cold start without a registry. Empty: none is kept.
+  std::string snapshot_dir;
+  // A list that turns empty without its providers' own doing is kept for so long.
+  absl::Duration empty_protection = absl::Minutes(10);
+  // How often a provider looks whether its entry is still there and still its own.
+  absl::Duration audit_interval = absl::Seconds(30);
+  // For `static:`: service -> endpoints.
+  std::map<std::string, std::vector<std::string>> static_instances;
+};
+
+struct TransportSettings {
+  int64_t max_receive_message_size = 4 << 20;
+  int64_t max_send_message_size = 64 << 20;
+  absl::Duration keepalive_time = absl::Seconds(60);
+  absl::Duration keepalive_timeout = absl::Seconds(20);
+  absl::Duration reconnect_backoff_initial = absl::Milliseconds(100);
+  absl::Duration reconnect_backoff_max = absl::Seconds(5);
+};
+
+struct ProviderSettings {
+  // Where to listen.
+  std::string host = "127.0.0.1";
+  int port = 0;  // 0: any free port
+  // The original marpc's form of both: `host:port`. Wins over host and port where set.
+  std::string instance;
+  // What consumers are told, where it differs from where we listen. Empty: the listening endpoint.
+  std::string advertise;
+  std::string zone;
+  std::string version;
+  std::string group;
+  std::vector<std::string> tags;
+  bool gray = false;
+  int weight = 100;
+  std::map<std::string, std::string> metadata;
+  // Threads that run the handlers that are not quick.
+  int threads = 16;
+  // Requests waiting for a thread beyond which more are refused with RESOURCE_EXHAUSTED.
+  int max_queued = 1000;
+  bool reflection = true;
+  // Health says NOT_SERVING until the registry has the entry.
+  bool wait_for_registration = false;
+  // After deregistering, how long calls of consumers that have not noticed yet are still welcome.
+  absl::Duration propagation_delay = absl::Milliseconds(500);
+  // How long running calls may take to end at shutdown; then they are cancelled.
+  absl::Duration drain_timeout = absl::Seconds(10);
+  int64_t max_receive_message_size = 4 << 20;
+  // The most often that a client may ping without a call in flight; below it, it is sent away.
+  absl::Duration keepalive_min_interval = absl::Seconds(10);
+};
+
+// Everything a process is configured with.
+struct Settings {
+  std::string app = "marpc-app";
+  std::string env = "dev";
+  // Where the settings came from, for messages; empty when made in code.
+  std::string source;
+  RegistrySettings registry;
+  TransportSettings transport;
+  ProviderSettings provider;
+
+  // The values at the top of the file.
+  ServiceSettings service_defaults;
+  MethodSettings method_defaults;
+
+  // What one service or method says otherwise: made of the defaults above with the service's own keys on top, and
+  // the method's own on top of these.
+  struct PerService {
+    ServiceSettings service;
+    MethodSettings method_defaults;
+    std::map<std::string, MethodSettings> methods;  // by the method's short name
+  };
+  std::map<std::string, PerService> services;  // by full name: demo.HelloService
+
+  // The settings in force for a service or a method.
+  const ServiceSettings& ForService(absl::string_view service) const;
+  const MethodSettings& ForMethod(absl::string_view service, absl::string_view method) const;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_CONFIG_SETTINGS_H_

@@ -1,0 +1,39 @@
+// What a caller may say about one call, and learn of it.
+#ifndef MARPC_CONSUMER_CALL_OPTIONS_H_
+#define MARPC_CONSUMER_CALL_OPTIONS_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "marpc/base/cancel.h"
+#include "marpc/base/error.h"
+#include "marpc/context/rpc_context.h"
+
+namespace marpc {
+
+// How a call went. Filled when the call ends.
+struct CallReport {
+  enum class Answer { kNone, kRemote, kMock, kCache, kFallback };
+  // Who gave the answer; kNone when the call failed before anyone did.
+  Answer answer = Answer::kNone;
+  // Every attempt, in order: instance, code, latency, and why it was or was not followed by another.
+  std::vector<AttemptInfo> attempts;
+};
+
+// A value type; one may serve any number of calls.
+struct CallOptions {
+  // The caller's deadline, counted from the call's start: bounds all attempts and waits together. 0: none but the
+  // configured ones.
+  absl::Duration timeout = absl::ZeroDuration();
+  // Entries for this call alone, over those of RpcContext::Current().
+  RpcContext context;
+  // Cancels the call from another thread. Null: it cannot be cancelled.
+  std::shared_ptr<CancelSignal> cancel;
+  // Where to write the report; must outlive the call. Null: none is made.
+  CallReport* report = nullptr;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_CONSUMER_CALL_OPTIONS_H_
