@@ -4,9 +4,9 @@
 //   auto lease = (*registry)->Register("demo.HelloService", instance);     // a provider
 //   auto watch = (*registry)->Subscribe("demo.HelloService", listener);    // a consumer
 //
-// Implementations (docs/guide/registry.md): `zookeeper://`, `file:` (processes of one machine), `memory:` (one process)
-// and `static:` (a list in YAML). None of them loses an entry or a subscription to an outage: they go on by themselves
-// when the registry is back.
+// Implementations (docs/guide/registry.md): `zookeeper://`, `file:` (processes of one machine),
+// `memory:` (one process) and `static:` (a list in YAML). None of them loses an entry or a
+// subscription to an outage: they go on by themselves when the registry is back.
 #ifndef MARPC_REGISTRY_REGISTRY_H_
 #define MARPC_REGISTRY_REGISTRY_H_
 
@@ -33,14 +33,15 @@ struct ServiceSnapshot {
   std::string service;
   // Sorted by endpoint; no endpoint twice.
   std::vector<Instance> instances;
-  // Endpoints marked gray at runtime, for the whole cluster. May name instances that are not (or no longer) there.
+  // Endpoints marked gray at runtime, for the whole cluster. May name instances that are not (or no
+  // longer) there.
   std::set<Endpoint> gray_marks;
   // When the registry last confirmed this list.
   MonotonicTime confirmed_at;
   enum class Source {
     kRegistry,  // what the registry says
-    kKept,      // the registry is unreachable, or said something not to be believed: the last good list
-    kDisk,      // a cold start without a registry: the list of an earlier process
+    kKept,  // the registry is unreachable, or said something not to be believed: the last good list
+    kDisk,  // a cold start without a registry: the list of an earlier process
   };
   Source source = Source::kRegistry;
 };
@@ -53,7 +54,8 @@ class Lease {
   virtual bool registered() const = 0;
   // Replaces the entry's data (weight, tags ...); the endpoint must stay.
   virtual absl::Status Update(const Instance& instance) = 0;
-  // Takes the entry away; consumers are told. Waits for the registry's word for at most `timeout`. Idempotent.
+  // Takes the entry away; consumers are told. Waits for the registry's word for at most `timeout`.
+  // Idempotent.
   virtual absl::Status Release(absl::Duration timeout) = 0;
 };
 
@@ -76,38 +78,40 @@ struct RegistryState {
   uint64_t repaired_entries = 0;
 };
 
-// Thread-safe. Callbacks come from a thread of the registry, one at a time a subscription, never under a lock; they
-// must not block, and may call the registry.
+// Thread-safe. Callbacks come from a thread of the registry, one at a time a subscription, never
+// under a lock; they must not block, and may call the registry.
 class Registry {
  public:
   using Listener = std::function<void(std::shared_ptr<const ServiceSnapshot>)>;
 
   virtual ~Registry() = default;
 
-  // Enters `instance` and keeps it entered until the lease is released: through outages, expired sessions and
-  // accidental deletion. Returns at once; Lease::registered() says when the registry has it. InvalidArgument for a
-  // service name or endpoint that no entry can have.
+  // Enters `instance` and keeps it entered until the lease is released: through outages, expired
+  // sessions and accidental deletion. Returns at once; Lease::registered() says when the registry
+  // has it. InvalidArgument for a service name or endpoint that no entry can have.
   virtual absl::StatusOr<std::unique_ptr<Lease>> Register(absl::string_view service,
                                                           const Instance& instance) = 0;
 
-  // Calls `listener` with the list as soon as one is known (an empty one included) and at every change.
+  // Calls `listener` with the list as soon as one is known (an empty one included) and at every
+  // change.
   virtual absl::StatusOr<std::unique_ptr<Subscription>> Subscribe(absl::string_view service,
                                                                   Listener listener) = 0;
 
-  // Marks or unmarks an instance as gray for the whole cluster, or removes all marks of the service. Waits for the
-  // registry's word for at most its connect timeout.
+  // Marks or unmarks an instance as gray for the whole cluster, or removes all marks of the
+  // service. Waits for the registry's word for at most its connect timeout.
   virtual absl::Status SetGray(absl::string_view service, const Endpoint& endpoint, bool gray) = 0;
   virtual absl::Status ClearGray(absl::string_view service) = 0;
 
   virtual RegistryState state() const = 0;
 
-  // Deregisters everything, ends every subscription and joins every thread. Idempotent; not to be called from a
-  // listener. Everything but Close() and state() answers FailedPrecondition afterwards.
+  // Deregisters everything, ends every subscription and joins every thread. Idempotent; not to be
+  // called from a listener. Everything but Close() and state() answers FailedPrecondition
+  // afterwards.
   virtual void Close() = 0;
 };
 
-// Opens the registry that `settings.registry` names. Does not wait for it to be reachable. InvalidArgument for an
-// address that cannot be understood; the message lists the known schemes.
+// Opens the registry that `settings.registry` names. Does not wait for it to be reachable.
+// InvalidArgument for an address that cannot be understood; the message lists the known schemes.
 absl::StatusOr<std::shared_ptr<Registry>> OpenRegistry(const Settings& settings,
                                                        const Clock& clock = Clock::Real());
 

@@ -11,14 +11,15 @@ namespace marpc {
 
 // One call's cancellation. Thread-safe.
 //
-// At most one observer at a time is told: the part of the call that is waiting now (an attempt, a backoff).
+// At most one observer at a time is told: the part of the call that is waiting now (an attempt, a
+// backoff).
 class CancelSignal {
  public:
   class Observer {
    public:
     virtual ~Observer() = default;
-    // Called on the cancelling thread, once at most an attachment, under the signal's lock: must only set things in
-    // motion, and not call the signal.
+    // Called on the cancelling thread, once at most an attachment, under the signal's lock: must
+    // only set things in motion, and not call the signal.
     virtual void OnCancel() = 0;
   };
 

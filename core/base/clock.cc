@@ -20,9 +20,8 @@ MonotonicTime operator+(MonotonicTime t, absl::Duration d) {
   if (t.is_infinite() || d == absl::InfiniteDuration()) return MonotonicTime::InfiniteFuture();
   int64_t sum;
   if (__builtin_add_overflow(t.nanos(), absl::ToInt64Nanoseconds(d), &sum)) {
-    return d > absl::ZeroDuration()
-               ? MonotonicTime::InfiniteFuture()
-               : MonotonicTime::FromNanos(std::numeric_limits<int64_t>::min());
+    return d > absl::ZeroDuration() ? MonotonicTime::InfiniteFuture()
+                                    : MonotonicTime::FromNanos(std::numeric_limits<int64_t>::min());
   }
   return MonotonicTime::FromNanos(sum);
 }

@@ -2,8 +2,8 @@
 //
 //   absl::Duration waited = clock.Now() - started;
 //
-// No policy reads the wall clock, so a step of the system's time changes nothing, and a test that owns the clock can
-// check a policy to the nanosecond (see SimulatedClock).
+// No policy reads the wall clock, so a step of the system's time changes nothing, and a test that
+// owns the clock can check a policy to the nanosecond (see SimulatedClock).
 #ifndef MARPC_BASE_CLOCK_H_
 #define MARPC_BASE_CLOCK_H_
 

@@ -19,8 +19,8 @@ class Endpoint {
   // An endpoint that is nowhere; ToString() is "".
   Endpoint() = default;
 
-  // InvalidArgument says what is wrong with `text`: an empty host, a port outside 1..65535, a v6 address without
-  // brackets, a relative socket path. Port 0 is accepted only by ParseListen().
+  // InvalidArgument says what is wrong with `text`: an empty host, a port outside 1..65535, a v6
+  // address without brackets, a relative socket path. Port 0 is accepted only by ParseListen().
   static absl::StatusOr<Endpoint> Parse(absl::string_view text);
   // As Parse(), and port 0 means "any free port".
   static absl::StatusOr<Endpoint> ParseListen(absl::string_view text);

@@ -1,4 +1,5 @@
-// Who made a failure, why, and what was tried: the absl::Status payload that every failure of marpc carries.
+// Who made a failure, why, and what was tried: the absl::Status payload that every failure of marpc
+// carries.
 //
 //   absl::StatusOr<Reply> reply = client.Hello(request);
 //   if (!reply.ok()) {
@@ -26,13 +27,14 @@ inline constexpr absl::string_view kErrorInfoTypeUrl = "type.googleapis.com/marp
 namespace reason {
 inline constexpr absl::string_view kNoAvailableInstance = "NO_AVAILABLE_INSTANCE";
 inline constexpr absl::string_view kCircuitBreakerOpen = "CIRCUIT_BREAKER_OPEN";
-inline constexpr absl::string_view kDeadline = "DEADLINE";           // it may have been executed
-inline constexpr absl::string_view kConnection = "CONNECTION";       // could not connect, or broke
+inline constexpr absl::string_view kDeadline = "DEADLINE";      // it may have been executed
+inline constexpr absl::string_view kConnection = "CONNECTION";  // could not connect, or broke
 inline constexpr absl::string_view kMessageTooLarge = "MESSAGE_TOO_LARGE";
-inline constexpr absl::string_view kCancelled = "CANCELLED";         // by the caller
-inline constexpr absl::string_view kClosed = "CLOSED";               // the consumer was closed
-inline constexpr absl::string_view kPeerStatus = "PEER_STATUS";      // the peer's transport answered with a status
-inline constexpr absl::string_view kHandler = "HANDLER";             // the handler answered with a status
+inline constexpr absl::string_view kCancelled = "CANCELLED";  // by the caller
+inline constexpr absl::string_view kClosed = "CLOSED";        // the consumer was closed
+inline constexpr absl::string_view kPeerStatus =
+    "PEER_STATUS";  // the peer's transport answered with a status
+inline constexpr absl::string_view kHandler = "HANDLER";  // the handler answered with a status
 inline constexpr absl::string_view kMocked = "MOCKED";
 inline constexpr absl::string_view kUnimplemented = "UNIMPLEMENTED";
 }  // namespace reason

@@ -25,7 +25,8 @@ struct Instance {
   // Relative share of the traffic; 0 means drained.
   int weight = kDefaultWeight;
   std::map<std::string, std::string> metadata;
-  // Tells one life of a process from the next on the same endpoint; set by the registry where left empty.
+  // Tells one life of a process from the next on the same endpoint; set by the registry where left
+  // empty.
   std::string owner;
 
   friend bool operator==(const Instance&, const Instance&) = default;

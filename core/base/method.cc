@@ -60,16 +60,16 @@ const Method* InternMethodByPath(absl::string_view path) {
   MethodSpec spec;
   spec.service = path.substr(0, slash);
   spec.name = path.substr(slash + 1);
-  const auto* service =
-      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(std::string(spec.service));
+  const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+      std::string(spec.service));
   const google::protobuf::MethodDescriptor* method =
       service == nullptr ? nullptr : service->FindMethodByName(std::string(spec.name));
   if (method != nullptr) {
     spec.idempotent = method->options().idempotency_level() !=
                       google::protobuf::MethodOptions::IDEMPOTENCY_UNKNOWN;
     const auto& own = method->options().GetExtension(marpc::method);
-    spec.quick = own.has_quick() ? own.quick()
-                                 : service->options().GetExtension(marpc::service).quick();
+    spec.quick =
+        own.has_quick() ? own.quick() : service->options().GetExtension(marpc::service).quick();
     spec.request_prototype = Prototype(method->input_type());
     spec.reply_prototype = Prototype(method->output_type());
   }

@@ -1,5 +1,5 @@
-// An RPC method, interned: one object a method for the whole life of the process, so that the call path compares
-// pointers and indexes arrays instead of looking up strings.
+// An RPC method, interned: one object a method for the whole life of the process, so that the call
+// path compares pointers and indexes arrays instead of looking up strings.
 #ifndef MARPC_BASE_METHOD_H_
 #define MARPC_BASE_METHOD_H_
 
@@ -39,11 +39,13 @@ struct MethodSpec {
   const google::protobuf::MessageLite* reply_prototype = nullptr;
 };
 
-// The one Method of that service and name. The first spec given for it holds; later ones find it. Thread-safe.
+// The one Method of that service and name. The first spec given for it holds; later ones find it.
+// Thread-safe.
 const Method& InternMethod(const MethodSpec& spec);
 
-// The method of a path like "/demo.HelloService/Hello", with all that the descriptors linked into this process say of
-// it (messages, idempotency, options). Null when `path` has not that form. Thread-safe.
+// The method of a path like "/demo.HelloService/Hello", with all that the descriptors linked into
+// this process say of it (messages, idempotency, options). Null when `path` has not that form.
+// Thread-safe.
 const Method* InternMethodByPath(absl::string_view path);
 
 }  // namespace marpc

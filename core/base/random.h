@@ -1,4 +1,5 @@
-// Chance as marpc's policies see it: injected, so that a test with a fixed seed sees the same draws every time.
+// Chance as marpc's policies see it: injected, so that a test with a fixed seed sees the same draws
+// every time.
 #ifndef MARPC_BASE_RANDOM_H_
 #define MARPC_BASE_RANDOM_H_
 
@@ -31,7 +32,8 @@ class SeededRandom final : public RandomSource {
   }
   double Uniform() override { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
   uint64_t Below(uint64_t bound) override {
-    // Multiply-shift: without a modulo's bias towards small values for every bound that matters here.
+    // Multiply-shift: without a modulo's bias towards small values for every bound that matters
+    // here.
     return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
   }
 

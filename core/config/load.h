@@ -3,9 +3,9 @@
 //   absl::StatusOr<marpc::Settings> settings = marpc::LoadSettings("config/consumer.yaml");
 //   if (!settings.ok()) { std::cerr << settings.status().message() << "\n"; return 1; }
 //
-// The file is checked whole: the error names every fault with file, line, column and the way out, and nothing of a
-// faulty file takes effect. `${NAME}` and `${NAME:default}` in a value are replaced by the environment's; a name that
-// is neither set nor has a default is an error.
+// The file is checked whole: the error names every fault with file, line, column and the way out,
+// and nothing of a faulty file takes effect. `${NAME}` and `${NAME:default}` in a value are
+// replaced by the environment's; a name that is neither set nor has a default is an error.
 #ifndef MARPC_CONFIG_LOAD_H_
 #define MARPC_CONFIG_LOAD_H_
 

@@ -1,5 +1,6 @@
-// marpc's configuration as typed values. Every field is one key of the table in keys.h, which gives its name in YAML,
-// its check and its line of help; the defaults are the initialisers here and nowhere else.
+// marpc's configuration as typed values. Every field is one key of the table in keys.h, which gives
+// its name in YAML, its check and its line of help; the defaults are the initialisers here and
+// nowhere else.
 //
 // Settings are values: they are read once, checked whole, and from then on immutable.
 #ifndef MARPC_CONFIG_SETTINGS_H_
@@ -17,7 +18,8 @@
 
 namespace marpc {
 
-// Waiting between attempts: initial * factor^(retry-1), at most max, then ± jitter, never above max.
+// Waiting between attempts: initial * factor^(retry-1), at most max, then ± jitter, never above
+// max.
 struct BackoffSettings {
   absl::Duration initial = absl::ZeroDuration();  // 0: the next attempt starts at once
   absl::Duration max = absl::Seconds(1);
@@ -34,11 +36,12 @@ struct RetryBudgetSettings {
 };
 
 struct RetrySettings {
-  int max_retries = 0;                                    // excludes the first attempt
-  absl::Duration timeout = absl::Seconds(3);              // of one attempt; 0: none
-  absl::Duration total_timeout = absl::ZeroDuration();    // of the whole call; 0: none
+  int max_retries = 0;                                  // excludes the first attempt
+  absl::Duration timeout = absl::Seconds(3);            // of one attempt; 0: none
+  absl::Duration total_timeout = absl::ZeroDuration();  // of the whole call; 0: none
   bool switch_instance_on_retry = true;
-  // May a request that was perhaps executed be sent again? Unset: as the .proto's idempotency_level says.
+  // May a request that was perhaps executed be sent again? Unset: as the .proto's idempotency_level
+  // says.
   std::optional<bool> idempotent;
   // Statuses of the handler that are retried all the same.
   std::vector<absl::StatusCode> retry_on;
@@ -56,7 +59,8 @@ struct CircuitBreakerSettings {
   absl::Duration half_open_initial_delay = absl::Milliseconds(10000);
   absl::Duration half_open_delay = absl::Milliseconds(5000);
   int half_open_probes = 1;
-  // One success forgets the failures before it. Off: failures count for as long as they are inside the window.
+  // One success forgets the failures before it. Off: failures count for as long as they are inside
+  // the window.
   bool success_resets = false;
 };
 
@@ -100,7 +104,8 @@ struct ServiceSettings {
 };
 
 struct RegistrySettings {
-  // zookeeper://host:port,host:port/chroot, file:/folder, memory:name or static:. Empty: zookeeper:// at zk.address.
+  // zookeeper://host:port,host:port/chroot, file:/folder, memory:name or static:. Empty:
+  // zookeeper:// at zk.address.
   std::string address;
   // The original marpc's key.
   std::string zk_address = "localhost:2181";
@@ -175,8 +180,8 @@ struct Settings {
   ServiceSettings service_defaults;
   MethodSettings method_defaults;
 
-  // What one service or method says otherwise: made of the defaults above with the service's own keys on top, and
-  // the method's own on top of these.
+  // What one service or method says otherwise: made of the defaults above with the service's own
+  // keys on top, and the method's own on top of these.
   struct PerService {
     ServiceSettings service;
     MethodSettings method_defaults;

@@ -17,14 +17,15 @@ struct CallReport {
   enum class Answer { kNone, kRemote, kMock, kCache, kFallback };
   // Who gave the answer; kNone when the call failed before anyone did.
   Answer answer = Answer::kNone;
-  // Every attempt, in order: instance, code, latency, and why it was or was not followed by another.
+  // Every attempt, in order: instance, code, latency, and why it was or was not followed by
+  // another.
   std::vector<AttemptInfo> attempts;
 };
 
 // A value type; one may serve any number of calls.
 struct CallOptions {
-  // The caller's deadline, counted from the call's start: bounds all attempts and waits together. 0: none but the
-  // configured ones.
+  // The caller's deadline, counted from the call's start: bounds all attempts and waits together.
+  // 0: none but the configured ones.
   absl::Duration timeout = absl::ZeroDuration();
   // Entries for this call alone, over those of RpcContext::Current().
   RpcContext context;

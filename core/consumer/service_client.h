@@ -21,7 +21,8 @@ namespace marpc {
 class Consumer;
 class ServiceRuntime;
 
-// Thread-safe; copies share everything. May outlive its consumer: calls then fail with reason CLOSED.
+// Thread-safe; copies share everything. May outlive its consumer: calls then fail with reason
+// CLOSED.
 class ServiceClient {
  public:
   ServiceClient(Consumer& consumer, absl::string_view service);
@@ -30,9 +31,9 @@ class ServiceClient {
   absl::Status Call(const Method& method, const google::protobuf::MessageLite& request,
                     google::protobuf::MessageLite* reply, const CallOptions& options) const;
 
-  // Starts the call. `done` runs exactly once, on a thread of the transport or, when the answer is there at once, on
-  // the calling one; no lock of marpc is held then, and it may call, or destroy, anything of marpc's. It must not
-  // block for long.
+  // Starts the call. `done` runs exactly once, on a thread of the transport or, when the answer is
+  // there at once, on the calling one; no lock of marpc is held then, and it may call, or destroy,
+  // anything of marpc's. It must not block for long.
   template <typename Reply, typename Request>
   void CallAsync(const Method& method, const Request& request,
                  absl::AnyInvocable<void(absl::StatusOr<Reply>)> done,

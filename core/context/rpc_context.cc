@@ -76,8 +76,9 @@ absl::Status RpcContext::Set(absl::string_view key, absl::string_view value) {
   size_t total = key.size() + value.size();
   for (const auto& [k, v] : entries_) total += k == key ? 0 : k.size() + v.size();
   if (total > kMaxTotal) {
-    return absl::InvalidArgumentError(absl::StrCat("RpcContext key '", key, "': all entries together would be ",
-                                                   total, " bytes; at most ", kMaxTotal, " travel"));
+    return absl::InvalidArgumentError(absl::StrCat("RpcContext key '", key,
+                                                   "': all entries together would be ", total,
+                                                   " bytes; at most ", kMaxTotal, " travel"));
   }
   const auto it = Find(entries_, key);
   if (it != entries_.end() && it->first == key) {

@@ -2,8 +2,8 @@
 //
 //   marpc::SetLogger(my_spdlog_logger);
 //
-// Structured lines are `event=retry method=demo.HelloService/Hello attempt=1 next=2 ...`. A level that is off costs one
-// load. Secrets are never logged.
+// Structured lines are `event=retry method=demo.HelloService/Hello attempt=1 next=2 ...`. A level
+// that is off costs one load. Secrets are never logged.
 #ifndef MARPC_OBSERVE_LOG_H_
 #define MARPC_OBSERVE_LOG_H_
 
@@ -13,8 +13,8 @@
 
 namespace marpc {
 
-// The logger in force. Writes to stderr at `warn` and above by default; MARPC_LOG_LEVEL (trace, debug, info, warn,
-// error, off) sets the level at the start. Thread-safe.
+// The logger in force. Writes to stderr at `warn` and above by default; MARPC_LOG_LEVEL (trace,
+// debug, info, warn, error, off) sets the level at the start. Thread-safe.
 std::shared_ptr<spdlog::logger> Logger();
 
 // Thread-safe. Null restores the default.

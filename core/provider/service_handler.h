@@ -1,5 +1,5 @@
-// What protoc-gen-marpc derives a service's handler base class from: a service as a provider sees it, without a word
-// about the transport that brings the requests.
+// What protoc-gen-marpc derives a service's handler base class from: a service as a provider sees
+// it, without a word about the transport that brings the requests.
 #ifndef MARPC_PROVIDER_SERVICE_HANDLER_H_
 #define MARPC_PROVIDER_SERVICE_HANDLER_H_
 
@@ -25,7 +25,8 @@ class ServerCall {
   virtual std::string peer() const = 0;
   // When the caller stops waiting. Infinite: it did not say.
   virtual MonotonicTime deadline() const = 0;
-  // The caller is gone: cancelled, disconnected or past its deadline. May be asked by any thread while the call runs.
+  // The caller is gone: cancelled, disconnected or past its deadline. May be asked by any thread
+  // while the call runs.
   virtual bool cancelled() const = 0;
   // The caller's context entries; also in force as RpcContext::Current() while the handler runs.
   virtual const RpcContext& context() const = 0;

@@ -1,5 +1,5 @@
-// The seam between deciding and doing: how one attempt reaches one instance. Nothing above it knows which transport
-// runs; `grpc` (transport/grpc/) is the first.
+// The seam between deciding and doing: how one attempt reaches one instance. Nothing above it knows
+// which transport runs; `grpc` (transport/grpc/) is the first.
 #ifndef MARPC_TRANSPORT_TRANSPORT_H_
 #define MARPC_TRANSPORT_TRANSPORT_H_
 
@@ -46,10 +46,10 @@ struct AttemptRequest {
 // What became of it.
 struct AttemptOutcome {
   enum class Source {
-    kHandler,    // the handler answered: OK, or a status of its own
-    kPeer,       // the peer answered, but nothing says that it was the handler
-    kNetwork,    // no answer: could not connect, broken connection, time out
-    kLocal,      // refused on this side: message too large, cannot be serialised, cancelled
+    kHandler,  // the handler answered: OK, or a status of its own
+    kPeer,     // the peer answered, but nothing says that it was the handler
+    kNetwork,  // no answer: could not connect, broken connection, time out
+    kLocal,    // refused on this side: message too large, cannot be serialised, cancelled
   };
   absl::Status status;
   Source source = Source::kHandler;
@@ -61,8 +61,8 @@ struct AttemptOutcome {
   Metadata trailers;
 };
 
-// The connections to one endpoint. Thread-safe. Destroying it is safe with attempts in flight: they end first or are
-// cancelled, each exactly once.
+// The connections to one endpoint. Thread-safe. Destroying it is safe with attempts in flight: they
+// end first or are cancelled, each exactly once.
 class Connection {
  public:
   virtual ~Connection() = default;
@@ -70,12 +70,13 @@ class Connection {
   // Makes one attempt in the calling thread and returns when it has ended. Never throws.
   virtual AttemptOutcome Call(const AttemptRequest& request) = 0;
 
-  // Starts one attempt; `done` is called exactly once, on a thread of the transport or, before this returns, on the
-  // calling one; no lock is held then.
+  // Starts one attempt; `done` is called exactly once, on a thread of the transport or, before this
+  // returns, on the calling one; no lock is held then.
   virtual void Start(const AttemptRequest& request,
                      absl::AnyInvocable<void(AttemptOutcome)> done) = 0;
 
-  // The registry says that the endpoint is (back) there: try to connect again at once instead of backing off.
+  // The registry says that the endpoint is (back) there: try to connect again at once instead of
+  // backing off.
   virtual void ResetBackoff() = 0;
 };
 
