@@ -28,9 +28,9 @@ struct CallOptions {
   // 0: none but the configured ones.
   absl::Duration timeout = absl::ZeroDuration();
   // Entries for this call alone, over those of RpcContext::Current().
-  RpcContext context;
+  RpcContext context = {};
   // Cancels the call from another thread. Null: it cannot be cancelled.
-  std::shared_ptr<CancelSignal> cancel;
+  std::shared_ptr<CancelSignal> cancel = nullptr;
   // Where to write the report; must outlive the call. Null: none is made.
   CallReport* report = nullptr;
 };
