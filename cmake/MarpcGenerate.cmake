@@ -102,6 +102,8 @@ function(_marpc_run_protoc file name import_dirs out_dir grpc sources_out)
     list(APPEND plugins "--plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>" "--grpc_out=${out_dir}")
     list(APPEND plugin_files gRPC::grpc_cpp_plugin)
   endif()
+  # Ninja wants the first output first in the depfile too, and protoc sorts there.
+  list(SORT outputs)
   list(TRANSFORM import_dirs PREPEND "-I" OUTPUT_VARIABLE imports)
   cmake_path(GET stem PARENT_PATH folder)
   file(MAKE_DIRECTORY "${folder}")
