@@ -1,0 +1,48 @@
+// What a file says, before it is applied: which key, at which level, with which value, from which
+// place.
+#ifndef MARPC_CONFIG_ASSIGNMENTS_H_
+#define MARPC_CONFIG_ASSIGNMENTS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "marpc/config/faults.h"
+#include "marpc/config/keys.h"
+#include "marpc/config/yaml_node.h"
+
+namespace marpc {
+
+struct Assignment {
+  const Key* key;
+  Mark mark;  // of the key
+  std::shared_ptr<const YamlNode> value;
+};
+
+// The assignments of one level, and the path of that level for messages:
+// marpc.services.demo.HelloService
+struct AssignmentGroup {
+  std::string path;
+  std::vector<Assignment> assignments;
+
+  // Null when the key is not given here.
+  const Assignment* Find(absl::string_view key) const;
+};
+
+struct FileAssignments {
+  struct Service {
+    AssignmentGroup own;
+    std::map<std::string, AssignmentGroup> methods;
+  };
+  AssignmentGroup global;
+  std::map<std::string, Service> services;
+};
+
+// Sorts a document into assignments. Unknown, misplaced and repeated keys go to `faults`. `root` is
+// the document; null: an empty one.
+FileAssignments CollectAssignments(const std::shared_ptr<const YamlNode>& root, Faults& faults);
+
+}  // namespace marpc
+
+#endif  // MARPC_CONFIG_ASSIGNMENTS_H_

@@ -1,0 +1,139 @@
+#include "marpc/config/load.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "marpc/config/assignments.h"
+#include "marpc/config/combinations.h"
+#include "marpc/config/faults.h"
+#include "marpc/config/keys.h"
+#include "marpc/config/yaml_node.h"
+#include "marpc/observe/log.h"
+
+namespace marpc {
+namespace {
+
+class Loader {
+ public:
+  Loader(const LoadOptions& options, Faults& faults) : options_(options), faults_(faults) {}
+
+  // A service starts from the values at the top, a method from its service's.
+  Settings Resolve(const FileAssignments& file) {
+    Settings settings;
+    Apply(file.global, Place::Global(settings));
+    CheckGlobal(file.global, settings, faults_);
+    CheckMethod(file.global, settings.method_defaults, faults_);
+    for (const auto& [service_name, from] : file.services) {
+      Settings::PerService& service = settings.services[service_name];
+      service.service = settings.service_defaults;
+      service.method_defaults = settings.method_defaults;
+      Apply(from.own, Place::OfService(service));
+      CheckMethod(from.own, service.method_defaults, faults_);
+      for (const auto& [method_name, own] : from.methods) {
+        MethodSettings& method = service.methods[method_name];
+        method = service.method_defaults;
+        Apply(own, Place::OfMethod(method));
+        CheckMethod(own, method, faults_);
+      }
+    }
+    return settings;
+  }
+
+ private:
+  void Apply(const AssignmentGroup& group, Place place) {
+    for (const Assignment& assignment : group.assignments) {
+      if (faults_.full()) return;
+      const Key& key = *assignment.key;
+      const std::string name = absl::StrCat(group.path, ".", key.name);
+      ReadContext context{name, key.secret, options_.known, faults_};
+      if (assignment.value->kind == YamlNode::Kind::kNull) {
+        faults_.Add(assignment.value->mark,
+                    absl::StrCat(name, ": has no value; expected ", key.expected,
+                                 " (leave the key out for the default)"));
+        continue;
+      }
+      YamlNode value = *assignment.value;
+      if (Expand(value, context)) key.read(value, context, place);
+    }
+  }
+
+  // Replaces `${NAME}` in all the text of `node`.
+  bool Expand(YamlNode& node, ReadContext& context) {
+    bool all = true;
+    if (node.kind == YamlNode::Kind::kScalar) {
+      absl::StatusOr<std::string> expanded = ExpandEnvironment(node.scalar, options_.environment);
+      if (expanded.ok()) {
+        node.scalar = *std::move(expanded);
+        return true;
+      }
+      // What looks like a variable's name inside a secret may be a part of the secret.
+      const bool showable = !context.secret || absl::StartsWith(node.scalar, "${");
+      faults_.Add(
+          node.mark,
+          absl::StrCat(context.key, ": ",
+                       showable
+                           ? expanded.status().message()
+                           : "a '${...}' in it cannot be replaced; write '$$' for a plain '$'"));
+      return false;
+    }
+    const auto expand_copy = [&](std::shared_ptr<const YamlNode>& child) {
+      auto copy = std::make_shared<YamlNode>(*child);
+      all = Expand(*copy, context) && all;
+      child = std::move(copy);
+    };
+    for (auto& item : node.items) expand_copy(item);
+    for (YamlNode::Entry& entry : node.entries) expand_copy(entry.value);
+    return all;
+  }
+
+  const LoadOptions& options_;
+  Faults& faults_;
+};
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  // One byte too many tells the parser that the file is too large.
+  std::string text(kMaxYamlBytes + 1, '\0');
+  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || !file.is_open() || (file.gcount() == 0 && errno != 0)) {
+    return absl::NotFoundError(absl::StrCat("cannot read the configuration file '", path, "': ",
+                                            errno != 0 ? std::strerror(errno) : "read error"));
+  }
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<Settings> LoadSettings(const std::string& path, const LoadOptions& options) {
+  absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  return ParseSettings(*text, path, options);
+}
+
+absl::StatusOr<Settings> ParseSettings(absl::string_view yaml, absl::string_view name,
+                                       const LoadOptions& options) {
+  Faults faults;
+  const std::shared_ptr<const YamlNode> document = ParseYaml(yaml, faults);
+  // A document that could not be made sense of says nothing about its keys.
+  if (document == nullptr && !faults.empty()) return faults.ToStatus(name);
+  Settings settings = Loader(options, faults).Resolve(CollectAssignments(document, faults));
+  if (!faults.empty()) return faults.ToStatus(name);
+  settings.source = std::string(name);
+  for (std::string& warning : Warnings(settings)) {
+    if (options.warnings != nullptr) {
+      options.warnings->push_back(std::move(warning));
+    } else {
+      Logger()->warn("event=config file={} warning=\"{}\"", std::string(name), warning);
+    }
+  }
+  return settings;
+}
+
+}  // namespace marpc

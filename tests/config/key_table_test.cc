@@ -1,0 +1,196 @@
+// Goes over the key table: whatever is added there is tested here by itself.
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "marpc/config/keys.h"
+#include "marpc/config/load.h"
+#include "marpc/config/settings.h"
+
+namespace marpc {
+namespace {
+
+constexpr Level kLevels[] = {Level::kGlobal, Level::kService, Level::kMethod};
+
+// A file that gives `key` alone, at `level` of demo.HelloService / Hello; nested, or with the name
+// in dots.
+std::string FileWith(const Key& key, Level level, bool nested, const std::string& value) {
+  std::string text = "marpc:\n";
+  std::string indent = "  ";
+  const auto open = [&](absl::string_view name) {
+    absl::StrAppend(&text, indent, name, ":\n");
+    indent += "  ";
+  };
+  if (level != Level::kGlobal) {
+    open("services");
+    open("demo.HelloService");
+  }
+  if (level == Level::kMethod) {
+    open("methods");
+    open("Hello");
+  }
+  std::vector<std::string> parts = {key.name};
+  if (nested) parts = absl::StrSplit(key.name, '.');
+  for (size_t i = 0; i + 1 < parts.size(); ++i) open(parts[i]);
+  absl::StrAppend(&text, indent, parts.back(), ": ", value, "\n");
+  // Keys that are refused without another one.
+  if (key.name == "registry.acl") absl::StrAppend(&text, "  registry.auth: user:secret\n");
+  if (key.name == "filter.mock.message") {
+    absl::StrAppend(&text, indent, "code: NOT_FOUND\n");
+  }
+  return text;
+}
+
+// Every value at every place of the settings, by "level name": what has changed is seen by
+// comparing two of these.
+std::map<std::string, std::string> Snapshot(Settings settings) {
+  std::map<std::string, std::string> values;
+  Settings::PerService& service = settings.services["demo.HelloService"];
+  MethodSettings& method = service.methods["Hello"];
+  for (const Key& key : Keys()) {
+    if (key.AllowedAt(Level::kGlobal)) {
+      values["global " + key.name] = key.show(Place::Global(settings));
+    }
+    if (key.AllowedAt(Level::kService)) {
+      values["service " + key.name] = key.show(Place::OfService(service));
+    }
+    if (key.AllowedAt(Level::kMethod))
+      values["method " + key.name] = key.show(Place::OfMethod(method));
+  }
+  return values;
+}
+
+// Settings with all defaults in which demo.HelloService and its Hello are there to look at.
+std::string LevelOnly() { return "marpc: {services: {demo.HelloService: {methods: {Hello: {}}}}}"; }
+
+class EveryKey : public testing::TestWithParam<Key> {};
+
+TEST_P(EveryKey, ActsOnItsFieldAloneAtEachLevelItIsAllowedAt) {
+  const Key& key = GetParam();
+  const absl::StatusOr<Settings> defaults = ParseSettings(LevelOnly(), "defaults");
+  ASSERT_TRUE(defaults.ok()) << defaults.status();
+  const auto before = Snapshot(*defaults);
+  for (const Level level : kLevels) {
+    for (const bool nested : {true, false}) {
+      if (!key.AllowedAt(level) || (!nested && key.name == "filter.mock.message")) continue;
+      const std::string text = FileWith(key, level, nested, key.example);
+      const absl::StatusOr<Settings> settings = ParseSettings(text, "file");
+      ASSERT_TRUE(settings.ok()) << settings.status() << "\n" << text;
+      std::set<std::string> changed;
+      Settings filled = *settings;
+      Settings::PerService& service = filled.services["demo.HelloService"];
+      if (level == Level::kGlobal) {
+        service.service = filled.service_defaults;
+        service.method_defaults = filled.method_defaults;
+      }
+      if (level != Level::kMethod) service.methods["Hello"] = service.method_defaults;
+      for (const auto& [place, value] : Snapshot(filled)) {
+        if (value != before.at(place)) changed.insert(place);
+      }
+      std::set<std::string> expected;
+      if (level == Level::kGlobal) expected.insert("global " + key.name);
+      if (level != Level::kMethod && key.AllowedAt(Level::kService)) {
+        expected.insert("service " + key.name);
+      }
+      if (key.AllowedAt(Level::kMethod)) expected.insert("method " + key.name);
+      if (key.name == "registry.acl") expected.insert("global registry.auth");
+      if (key.name == "filter.mock.message") expected.insert("method filter.mock.code");
+      EXPECT_EQ(changed, expected) << text;
+    }
+  }
+}
+
+TEST_P(EveryKey, IsRefusedAtTheOtherLevels) {
+  const Key& key = GetParam();
+  for (const Level level : kLevels) {
+    if (key.AllowedAt(level)) continue;
+    const std::string text = FileWith(key, level, true, key.example);
+    const absl::StatusOr<Settings> settings = ParseSettings(text, "file");
+    ASSERT_FALSE(settings.ok()) << text;
+    EXPECT_THAT(std::string(settings.status().message()),
+                testing::HasSubstr(key.name + " may not stand under marpc"));
+  }
+}
+
+TEST_P(EveryKey, RefusesWhatIsOfAnotherKind) {
+  const Key& key = GetParam();
+  for (const char* value : {"{a: {b: [c]}}", "[[[x]]]", "~", ""}) {
+    const absl::StatusOr<Settings> settings =
+        ParseSettings(FileWith(key, key.levels[0], true, value), "file");
+    ASSERT_FALSE(settings.ok()) << key.name << ": " << value;
+    EXPECT_THAT(std::string(settings.status().message()), testing::HasSubstr(key.name + ": "));
+    EXPECT_THAT(std::string(settings.status().message()), testing::HasSubstr("expected "));
+  }
+}
+
+TEST_P(EveryKey, HasADefaultThatCanBeWrittenInAFile) {
+  const Key& key = GetParam();
+  Settings defaults;
+  const std::string value = key.show(Place::Global(defaults));
+  // Left out is the only way to say these.
+  const std::set<std::string> unsaid = {
+      "retry.idempotent", "filter.cache.varyOn", "filter.mock.reply", "filter.mock.code",
+      "registry.address", "registry.auth",       "provider.instance", "provider.advertise"};
+  const absl::StatusOr<Settings> settings =
+      ParseSettings(FileWith(key, key.levels[0], true, value), "file");
+  if (unsaid.count(key.name) != 0) return;
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_NE(value, key.example);
+}
+
+TEST_P(EveryKey, IsExplainedInOneLine) {
+  const Key& key = GetParam();
+  EXPECT_TRUE(absl::EndsWith(key.help, ".")) << key.help;
+  EXPECT_FALSE(absl::StrContains(key.help, "\n"));
+  EXPECT_FALSE(key.type.empty());
+  EXPECT_FALSE(key.expected.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(KeyTable, EveryKey, testing::ValuesIn(Keys()), [](const auto& info) {
+  std::string name = info.param.name;
+  for (char& c : name) {
+    if (c == '.') c = '_';
+  }
+  return name;
+});
+
+TEST(KeyTable, HasEachNameOnce) {
+  std::set<std::string> names;
+  for (const Key& key : Keys()) EXPECT_TRUE(names.insert(key.name).second) << key.name;
+}
+
+// How many members an aggregate has: as many as it can be initialised with.
+struct Anything {
+  template <typename T>
+  operator T() const;  // only named, never called
+};
+template <typename T, typename... Members>
+constexpr int MemberCount() {
+  if constexpr (requires { T{Members{}..., Anything{}}; }) {
+    return MemberCount<T, Members..., Anything>();
+  } else {
+    return sizeof...(Members);
+  }
+}
+
+TEST(KeyTable, CoversEveryFieldOfTheSettings) {
+  // Members that hold other settings are no keys themselves.
+  constexpr int kFields = MemberCount<BackoffSettings>() + MemberCount<RetryBudgetSettings>() +
+                          (MemberCount<RetrySettings>() - 2) +
+                          MemberCount<CircuitBreakerSettings>() + MemberCount<CacheSettings>() +
+                          MemberCount<MockSettings>() + (MemberCount<MethodSettings>() - 4) +
+                          MemberCount<GrayRouterSettings>() + (MemberCount<ServiceSettings>() - 1) +
+                          MemberCount<RegistrySettings>() + MemberCount<TransportSettings>() +
+                          MemberCount<ProviderSettings>() +
+                          // Not app and env: source, three groups, two defaults, services.
+                          (MemberCount<Settings>() - 7);
+  EXPECT_EQ(Keys().size(), kFields);
+}
+
+}  // namespace
+}  // namespace marpc
