@@ -1,0 +1,95 @@
+#include "marpc/registry/fanout.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <exception>
+#include <utility>
+
+#include "marpc/observe/log.h"
+
+namespace marpc {
+
+struct Fanout::Slot {
+  const Registry::Listener listener;
+  // Under the fanout's lock.
+  std::shared_ptr<const ServiceSnapshot> pending;
+  bool running = false;
+  bool ended = false;
+};
+
+Fanout::Fanout() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { Run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "marpc-listen");
+}
+
+Fanout::~Fanout() { Stop(); }
+
+std::shared_ptr<Fanout::Slot> Fanout::MakeSlot(Registry::Listener listener) {
+  return std::shared_ptr<Slot>(new Slot{std::move(listener), nullptr, false, false});
+}
+
+void Fanout::Deliver(const std::shared_ptr<Slot>& slot,
+                     std::shared_ptr<const ServiceSnapshot> snapshot) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (slot->ended || stopping_) return;
+  const bool queued = slot->pending != nullptr;
+  slot->pending = std::move(snapshot);
+  if (queued) return;
+  ready_.push_back(slot);
+  changed_.notify_all();
+}
+
+void Fanout::End(const std::shared_ptr<Slot>& slot) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  slot->ended = true;
+  slot->pending = nullptr;
+  if (std::this_thread::get_id() == thread_.get_id()) return;
+  changed_.wait(lock, [&] { return !slot->running; });
+}
+
+void Fanout::Stop() {
+  std::call_once(stop_once_, [this] {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  });
+}
+
+void Fanout::Run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
+    if (stopping_) return;
+    std::shared_ptr<Slot> slot = std::move(ready_.front());
+    ready_.pop_front();
+    std::shared_ptr<const ServiceSnapshot> snapshot = std::exchange(slot->pending, nullptr);
+    if (slot->ended || snapshot == nullptr) continue;
+    slot->running = true;
+    lock.unlock();
+    const std::string service = snapshot->service;
+    try {
+      slot->listener(std::move(snapshot));
+    } catch (const std::exception& e) {
+      Logger()->error("event=listener_threw service={} what=\"{}\"", service, e.what());
+    } catch (...) {
+      Logger()->error("event=listener_threw service={}", service);
+    }
+    lock.lock();
+    slot->running = false;
+    changed_.notify_all();
+    // Its destructor may be the listener's, which may do anything: not under the lock.
+    lock.unlock();
+    slot.reset();
+    lock.lock();
+  }
+}
+
+}  // namespace marpc

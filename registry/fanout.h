@@ -1,0 +1,53 @@
+// Brings snapshots to listeners, on a thread of its own: a listener that calls the registry, or
+// takes its time, holds up neither the registry nor itself.
+#ifndef MARPC_REGISTRY_FANOUT_H_
+#define MARPC_REGISTRY_FANOUT_H_
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "marpc/registry/registry.h"
+
+namespace marpc {
+
+// Thread-safe. One listener runs at a time.
+class Fanout {
+ public:
+  // One listener. Held by its subscription.
+  struct Slot;
+
+  Fanout();
+  ~Fanout();  // Stop()
+  Fanout(const Fanout&) = delete;
+  Fanout& operator=(const Fanout&) = delete;
+
+  static std::shared_ptr<Slot> MakeSlot(Registry::Listener listener);
+
+  // Calls the slot's listener with `snapshot` soon. Of several that wait for the same slot only the
+  // last is brought: a listener wants to know what is, not what was.
+  void Deliver(const std::shared_ptr<Slot>& slot, std::shared_ptr<const ServiceSnapshot> snapshot);
+
+  // When this returns the listener neither runs nor will run; called by the listener itself, it
+  // will not run again.
+  void End(const std::shared_ptr<Slot>& slot);
+
+  // Ends every slot and joins the thread. Idempotent. Not to be called by a listener.
+  void Stop();
+
+ private:
+  void Run();
+
+  std::mutex mutex_;  // a standard one, which ThreadSanitizer can follow into
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Slot>> ready_;
+  bool stopping_ = false;
+  std::once_flag stop_once_;
+  std::thread thread_;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_REGISTRY_FANOUT_H_

@@ -1,0 +1,32 @@
+// Small files, read whole and replaced whole.
+#ifndef MARPC_REGISTRY_TEXT_FILE_H_
+#define MARPC_REGISTRY_TEXT_FILE_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace marpc {
+
+// Makes the folder and those above it. OK where it exists.
+absl::Status MakeFolders(const std::string& path);
+
+// NotFound where there is none; ResourceExhausted for more than `limit` bytes.
+absl::StatusOr<std::string> ReadTextFile(const std::string& path, size_t limit);
+absl::StatusOr<std::string> ReadAll(int fd, const std::string& path, size_t limit);
+absl::Status WriteAll(int fd, const std::string& path, absl::string_view text);
+
+// Readers see the old content or the new, never a part.
+absl::Status ReplaceTextFile(const std::string& path, absl::string_view text);
+
+// The path of a file beside `path` that no other process or thread makes at the same time. Begins
+// with a dot.
+std::string TemporaryBeside(const std::string& path);
+
+}  // namespace marpc
+
+#endif  // MARPC_REGISTRY_TEXT_FILE_H_
