@@ -20,7 +20,8 @@ constexpr absl::string_view kMethods = "methods";
 using Entry = YamlNode::Entry;
 
 std::string Join(absl::string_view group, absl::string_view name) {
-  return group.empty() ? std::string(name) : absl::StrCat(group, ".", name);
+  if (group.empty()) return std::string(name);
+  return name.empty() ? std::string(group) : absl::StrCat(group, ".", name);
 }
 
 // Words separated by dots, as protobuf names its services.
@@ -36,6 +37,27 @@ bool IsProtobufName(absl::string_view name) {
     word_begins = c == '.';
   }
   return !word_begins;
+}
+
+// provider.metadata of provider.metadata.team: maps whose entries have names of the user's own,
+// which may hold dots themselves. Empty: `name` is not below one.
+std::string MapWithOwnNames(absl::string_view name) {
+  for (size_t dot = name.find('.'); dot != absl::string_view::npos; dot = name.find('.', dot + 1)) {
+    const absl::string_view map = name.substr(0, dot);
+    if (map == kServices || map == kMethods || FindKey(map) != nullptr) return std::string(map);
+  }
+  return "";
+}
+
+// A slip of indentation puts a key below the wrong one.
+std::string KeyElsewhere(absl::string_view name, Level level) {
+  for (const Key& key : Keys()) {
+    if (key.AllowedAt(level) &&
+        (key.name == name || absl::EndsWith(key.name, absl::StrCat(".", name)))) {
+      return absl::StrCat("; did you mean '", key.name, "'?");
+    }
+  }
+  return "";
 }
 
 class Collector {
@@ -139,7 +161,7 @@ void Collector::VisitKey(const Key& key, const Entry& entry, const Scope& scope)
       absl::StrAppend(out, LevelName(level));
     });
     faults_.Add(entry.key_mark, absl::StrCat(key.name, " may not stand under ", scope.target->path,
-                                             "; it is a setting ", allowed));
+                                             "; allowed: ", allowed));
     return;
   }
   // Once as retry.maxRetries and once below retry: (the same form twice was found by the YAML
@@ -199,23 +221,21 @@ const YamlNode* Collector::MapOrNothing(const YamlNode& node, absl::string_view 
 }
 
 void Collector::ReportUnknown(const Entry& entry, const std::string& group, const Scope& scope) {
+  const std::string where = Join(scope.target->path, group);
+  const std::string map = MapWithOwnNames(Join(group, entry.key));
+  if (!map.empty()) {
+    faults_.Add(entry.key_mark, absl::StrCat("unknown key ", Quote(entry.key), " under ", where,
+                                             "; ", map, " is a map: write its entries below it"));
+    return;
+  }
   std::vector<std::string> names = NamesBelow(group, scope.level);
   if (group.empty() && scope.level == Level::kGlobal) names.emplace_back(kServices);
   if (group.empty() && scope.level == Level::kService) names.emplace_back(kMethods);
   std::string hint;
-  if (!Nearest(entry.key, names).has_value()) {
-    // A key of another place, by a slip of indentation?
-    for (const Key& key : Keys()) {
-      const bool same =
-          key.name == entry.key || absl::EndsWith(key.name, absl::StrCat(".", entry.key));
-      if (hint.empty() && same && key.AllowedAt(scope.level)) {
-        hint = absl::StrCat("; did you mean '", key.name, "'?");
-      }
-    }
-  }
+  if (!Nearest(entry.key, names).has_value()) hint = KeyElsewhere(entry.key, scope.level);
   if (hint.empty()) hint = NearestOrKnown(entry.key, std::move(names));
-  faults_.Add(entry.key_mark, absl::StrCat("unknown key ", Quote(entry.key), " under ",
-                                           Join(scope.target->path, group), hint));
+  faults_.Add(entry.key_mark,
+              absl::StrCat("unknown key ", Quote(entry.key), " under ", where, hint));
 }
 
 }  // namespace

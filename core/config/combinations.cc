@@ -72,8 +72,7 @@ std::vector<std::string> Warnings(const Settings& settings) {
         "): providers will close the connection with too_many_pings"));
   }
   if (!settings.registry.static_instances.empty() && settings.registry.address != "static:") {
-    warnings.push_back(
-        "registry.static has no effect: it is read when registry.address is static:");
+    warnings.push_back("registry.static has no effect: it is read when registry.address is static");
   }
   return warnings;
 }

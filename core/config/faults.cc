@@ -65,9 +65,11 @@ absl::Status Faults::ToStatus(absl::string_view file) const {
 }
 
 std::string Quote(absl::string_view value) {
-  const bool shortened = value.size() > kLongestShown;
-  return absl::StrCat("'", absl::Utf8SafeCHexEscape(value.substr(0, kLongestShown)),
-                      shortened ? "..." : "", "'");
+  size_t shown = std::min(value.size(), kLongestShown);
+  // Not in the midst of a character.
+  while (shown < value.size() && (value[shown] & 0xc0) == 0x80) --shown;
+  return absl::StrCat("'", absl::Utf8SafeCHexEscape(value.substr(0, shown)),
+                      shown < value.size() ? "..." : "", "'");
 }
 
 std::optional<std::string> Nearest(absl::string_view word,
@@ -76,11 +78,13 @@ std::optional<std::string> Nearest(absl::string_view word,
   if (word.size() > kLongestName) return std::nullopt;
   const std::string wanted = Simplified(word);
   const std::string* nearest = nullptr;
-  // A third of the letters may be wrong; beyond that the guess would be a joke.
-  size_t least = std::max<size_t>(1, wanted.size() / 3) + 1;
+  size_t least = kLongestName;
   for (const std::string& candidate : candidates) {
-    const size_t distance = EditDistance(wanted, Simplified(candidate));
-    if (distance >= least) continue;
+    const std::string other = Simplified(candidate);
+    const size_t distance = EditDistance(wanted, other);
+    // A third of the letters may be wrong; beyond that the guess would be a joke.
+    const size_t allowed = std::max<size_t>(1, std::max(wanted.size(), other.size()) / 3);
+    if (distance > allowed || distance >= least) continue;
     least = distance;
     nearest = &candidate;
   }

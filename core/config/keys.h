@@ -1,7 +1,7 @@
 // The one table of everything that can be configured. The loader, its messages and
 // docs/configuration.md come from it.
 //
-// To add a key: add the field, with its default, to settings.h, and its entry to keys.cc; then
+// To add a key: add the field, with its default, to settings.h, and its entry to key_table.cc; then
 // renew the reference (tools/config-reference). The tests go over the table by themselves.
 #ifndef MARPC_CONFIG_KEYS_H_
 #define MARPC_CONFIG_KEYS_H_
@@ -34,7 +34,7 @@ struct Place {
 struct Key {
   std::string name;      // below `marpc:`, with dots: retry.maxRetries
   std::string help;      // one line
-  std::string type;      // "whole number"
+  std::string type;      // "whole number, 0 to 100"
   std::string expected;  // "a whole number from 0 to 100"
   std::string example;   // a value other than the default, as in YAML
   std::vector<Level> levels;
@@ -62,7 +62,7 @@ bool IsKeyGroup(absl::string_view name);
 // "budget" ...
 std::vector<std::string> NamesBelow(absl::string_view group, Level level);
 
-// "at the top", "of a service", "of a method"
+// "at the top", "in a service", "in a method"
 absl::string_view LevelName(Level level);
 
 }  // namespace marpc

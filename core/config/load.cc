@@ -67,6 +67,9 @@ class Loader {
     bool all = true;
     if (node.kind == YamlNode::Kind::kScalar) {
       absl::StatusOr<std::string> expanded = ExpandEnvironment(node.scalar, options_.environment);
+      if (expanded.ok() && !IsText(*expanded)) {
+        expanded = absl::InvalidArgumentError("the environment's value is not UTF-8 text");
+      }
       if (expanded.ok()) {
         node.scalar = *std::move(expanded);
         return true;

@@ -113,7 +113,7 @@ ValueType<bool> TrueOrFalse() {
 
 ValueType<double> Number(double min, double max, bool above) {
   return ScalarType<double>(
-      "number",
+      absl::StrCat("number, ", above ? "above " : "", min, above ? ", up to " : " to ", max),
       absl::StrCat("a number ", above ? "above " : "from ", min, above ? ", up to " : " to ", max),
       [=](const std::string& text) -> std::optional<double> {
         double value;
@@ -126,7 +126,8 @@ ValueType<double> Number(double min, double max, bool above) {
 
 ValueType<absl::Duration> Time(absl::Duration min, absl::Duration max, BareNumber unit) {
   return ScalarType<absl::Duration>(
-      unit == BareNumber::kSeconds ? "duration (bare: s)" : "duration (bare: ms)",
+      absl::StrCat("duration, ", ShowTime(min), " to ", ShowTime(max),
+                   unit == BareNumber::kSeconds ? "; bare: seconds" : ""),
       absl::StrCat("a duration from ", ShowTime(min), " to ", ShowTime(max),
                    " such as 250ms, 3s or 1m30s (a bare number is ",
                    unit == BareNumber::kSeconds ? "seconds" : "milliseconds", ")"),
@@ -140,7 +141,7 @@ ValueType<absl::Duration> Time(absl::Duration min, absl::Duration max, BareNumbe
 
 ValueType<int64_t> Size(int64_t min, int64_t max) {
   return ScalarType<int64_t>(
-      "size (bare: bytes)",
+      absl::StrCat("size, ", ShowSize(min), " to ", ShowSize(max)),
       absl::StrCat("a size from ", ShowSize(min), " to ", ShowSize(max),
                    " such as 64KiB or 4MiB (a bare number is bytes)"),
       [=](const std::string& text) -> std::optional<int64_t> {
@@ -197,17 +198,17 @@ ValueType<std::string> ZookeeperAddress() {
 ValueType<std::string> RegistryAddress() {
   ValueType<std::string> type = AnyText();
   type.name = "registry address";
-  type.expected = "zookeeper://host:port,.../chroot, file:/folder, memory:name or static:";
+  type.expected = "zookeeper://host:port,.../chroot, file:/folder, memory:name or static";
   type.read = [expected = type.expected](const YamlNode& node, ReadContext& context,
                                          std::string* target) {
-    const size_t colon = node.scalar.find(':');
+    const std::string scheme = node.scalar.substr(0, node.scalar.find(':'));
     const std::vector<std::string>& schemes = context.known.registry_schemes;
-    if (node.kind != YamlNode::Kind::kScalar || colon == std::string::npos ||
-        std::find(schemes.begin(), schemes.end(), node.scalar.substr(0, colon)) == schemes.end()) {
+    if (std::find(schemes.begin(), schemes.end(), scheme) == schemes.end()) {
       context.Unexpected(node, expected);
       return false;
     }
-    *target = node.scalar;
+    // `static:` would need quotes in YAML, so the scheme alone will do.
+    *target = scheme == node.scalar ? absl::StrCat(scheme, ":") : node.scalar;
     return true;
   };
   return type;
@@ -215,9 +216,9 @@ ValueType<std::string> RegistryAddress() {
 
 ValueType<std::string> LoadBalancerName() {
   ValueType<std::string> type = AnyText();
-  type.name = "load balancer";
   type.expected = absl::StrCat("one of ", absl::StrJoin(KnownNames().load_balancers, ", "),
                                ", or one registered in code");
+  type.name = type.expected;
   type.read = [](const YamlNode& node, ReadContext& context, std::string* target) {
     return ReadKnownName(node, context, context.known.load_balancers, target);
   };

@@ -40,7 +40,7 @@ struct ReadContext {
 
 template <typename T>
 struct ValueType {
-  // Short, for the reference: "whole number", "duration", "list of text".
+  // Short, for the reference: "whole number, 0 to 100", "list of text".
   std::string name;
   // In full, for messages: "a whole number from 0 to 100".
   std::string expected;
@@ -75,7 +75,8 @@ std::optional<int64_t> ParseWhole(const std::string& text);
 template <typename Int>
 ValueType<Int> Whole(int64_t min, int64_t max) {
   return ScalarType<Int>(
-      "whole number", absl::StrCat("a whole number from ", min, " to ", max),
+      absl::StrCat("whole number, ", min, " to ", max),
+      absl::StrCat("a whole number from ", min, " to ", max),
       [min, max](const std::string& text) -> std::optional<Int> {
         const std::optional<int64_t> value = ParseWhole(text);
         if (!value.has_value() || *value < min || *value > max) return std::nullopt;

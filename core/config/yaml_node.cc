@@ -1,8 +1,10 @@
 #include "marpc/config/yaml_node.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -23,8 +25,15 @@ using NodePtr = std::shared_ptr<const YamlNode>;
 
 Mark ToMark(const YAML::Mark& mark) { return Mark{mark.line + 1, mark.column + 1}; }
 
-// Builds the tree from yaml-cpp's events. Throws YAML::ParserException, as the parser itself does,
-// on what makes the rest of the document meaningless.
+// Good YAML, but nothing to go on with.
+class Refusal : public std::runtime_error {
+ public:
+  Refusal(const YAML::Mark& mark, const std::string& message)
+      : std::runtime_error(message), mark(ToMark(mark)) {}
+  const Mark mark;
+};
+
+// Builds the tree from yaml-cpp's events, through which a Refusal passes to ParseYaml().
 class TreeBuilder final : public YAML::EventHandler {
  public:
   explicit TreeBuilder(Faults& faults) : faults_(faults) {}
@@ -46,7 +55,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto known = anchors_.find(anchor);
     if (known == anchors_.end()) {
-      throw YAML::ParserException(mark, "the alias stands inside the value that it repeats");
+      throw Refusal(mark, "the alias stands inside the value that it repeats");
     }
     Add(known->second, YAML::NullAnchor, mark);
   }
@@ -90,7 +99,7 @@ class TreeBuilder final : public YAML::EventHandler {
     // "?" is plain, "!" quoted.
     if (tag.empty() || tag == "?" || tag == "!" || absl::StartsWith(tag, "tag:yaml.org,2002:"))
       return;
-    throw YAML::ParserException(mark, "tags have no meaning here");
+    throw Refusal(mark, "tags have no meaning here");
   }
 
   void Open(std::shared_ptr<YamlNode> node, YAML::anchor_t anchor, const YAML::Mark& mark) {
@@ -108,7 +117,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   [[noreturn]] static void ThrowTooDeep(const YAML::Mark& mark) {
-    throw YAML::ParserException(mark, absl::StrCat("nested more than ", kMaxDepth, " levels deep"));
+    throw Refusal(mark, absl::StrCat("nested more than ", kMaxDepth, " levels deep"));
   }
 
   void Add(NodePtr node, YAML::anchor_t anchor, const YAML::Mark& mark) {
@@ -124,8 +133,7 @@ class TreeBuilder final : public YAML::EventHandler {
       parent.node->items.push_back(std::move(node));
     } else if (!parent.has_key) {
       if (node->kind != YamlNode::Kind::kScalar) {
-        throw YAML::ParserException(mark,
-                                    absl::StrCat("a key is text, not ", KindName(node->kind)));
+        throw Refusal(mark, absl::StrCat("a key is text, not ", KindName(node->kind)));
       }
       parent.has_key = true;
       parent.key = node->scalar;
@@ -165,8 +173,8 @@ class TreeBuilder final : public YAML::EventHandler {
       }
       merged_entries_ += source->entries.size();
       if (merged_entries_ > kMaxMerged) {
-        throw YAML::ParserException(
-            map.mark, absl::StrCat("more than ", kMaxMerged, " entries are merged by '<<'"));
+        throw Refusal(map.mark,
+                      absl::StrCat("more than ", kMaxMerged, " entries are merged by '<<'"));
       }
       for (const YamlNode::Entry& entry : source->entries) {
         if (map.seen.emplace(entry.key, entry.key_mark).second) map.node->entries.push_back(entry);
@@ -188,17 +196,26 @@ bool CheckText(absl::string_view text, Faults& faults) {
                absl::StrCat("is larger than ", kMaxYamlBytes >> 20, " MiB, the most that is read"));
     return false;
   }
-  Mark mark{1, 1};
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7f) {
-      faults.Add(mark, absl::StrCat("is not a text file: it holds the control character 0x",
-                                    absl::Hex(byte, absl::kZeroPad2)));
+  int line = 1;
+  for (absl::string_view rest = text; !rest.empty(); ++line) {
+    const size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    if (!IsText(rest.substr(0, end))) {
+      faults.Add({line, 1}, "not UTF-8 text: this line holds other bytes or control characters");
       return false;
     }
-    mark = c == '\n' ? Mark{mark.line + 1, 1} : Mark{mark.line, mark.column + 1};
+    rest.remove_prefix(end);
   }
   return true;
+}
+
+// yaml-cpp's words for it do not help anyone who does not know of it.
+std::string TabHint(absl::string_view text, const YAML::Mark& mark) {
+  for (int line = 0; line < mark.line && !text.empty(); ++line) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  const absl::string_view indent = text.substr(0, text.find_first_not_of(" \t"));
+  return absl::StrContains(indent, '\t') ? " (the line is indented by a tab; YAML takes spaces)"
+                                         : "";
 }
 
 }  // namespace
@@ -217,6 +234,33 @@ absl::string_view KindName(YamlNode::Kind kind) {
   return "?";
 }
 
+bool IsText(absl::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x80) {
+      const bool blank = byte == '\n' || byte == '\r' || byte == '\t';
+      if ((byte < 0x20 && !blank) || byte == 0x7f) return false;
+      ++i;
+      continue;
+    }
+    const size_t more = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
+    uint32_t point = byte & (0x3fu >> more);
+    for (size_t k = 1; k <= more; ++k) {
+      const auto next = static_cast<unsigned char>(i + k < text.size() ? text[i + k] : 0);
+      if ((next & 0xc0) != 0x80) return false;
+      point = point << 6 | (next & 0x3fu);
+    }
+    // The shortest form only, no surrogates, nothing beyond Unicode.
+    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+    if (byte < 0xc2 || byte > 0xf4 || point < kLeast[more] || point > 0x10ffff ||
+        (point >= 0xd800 && point < 0xe000)) {
+      return false;
+    }
+    i += 1 + more;
+  }
+  return true;
+}
+
 std::shared_ptr<const YamlNode> ParseYaml(absl::string_view text, Faults& faults) {
   if (!CheckText(text, faults)) return nullptr;
   try {
@@ -231,8 +275,12 @@ std::shared_ptr<const YamlNode> ParseYaml(absl::string_view text, Faults& faults
       return nullptr;
     }
     return document.root();
+  } catch (const Refusal& e) {
+    faults.Add(e.mark, e.what());
   } catch (const YAML::Exception& e) {
-    faults.Add(e.mark.is_null() ? Mark{} : ToMark(e.mark), e.msg);
+    const bool placed = !e.mark.is_null();
+    faults.Add(placed ? ToMark(e.mark) : Mark{},
+               absl::StrCat("not valid YAML: ", e.msg, placed ? TabHint(text, e.mark) : ""));
   } catch (const std::exception& e) {
     faults.Add({}, absl::StrCat("cannot be read as YAML: ", e.what()));
   }

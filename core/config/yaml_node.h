@@ -34,6 +34,9 @@ struct YamlNode {
 // "text", "a list", "a map", "nothing": for messages.
 absl::string_view KindName(YamlNode::Kind kind);
 
+// UTF-8 without control characters other than line ends and tabs.
+bool IsText(absl::string_view text);
+
 // The one document in `text`. What is wrong goes to `faults`; null when there is no document, or
 // one that cannot be made sense of. Bounded in time and memory for any input: 1 MiB of text, 32
 // levels, 10,000 merged entries.

@@ -1,0 +1,283 @@
+// Every key of marpc's configuration, in the order of the reference.
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "marpc/config/key_definition.h"
+#include "marpc/config/keys.h"
+#include "marpc/config/value_type.h"
+
+namespace marpc {
+namespace {
+
+using Budget = RetryBudgetSettings;
+using Breaker = CircuitBreakerSettings;
+
+constexpr absl::Duration kNone = absl::ZeroDuration();
+constexpr absl::Duration kMillisecond = absl::Milliseconds(1);
+constexpr absl::Duration kDay = absl::Hours(24);
+constexpr int64_t kKiB = 1 << 10;
+constexpr int64_t kGiB = 1 << 30;
+// gRPC counts a message's bytes in an int.
+constexpr int64_t kMaxMessage = 2047 * (kGiB / 1024);
+
+std::vector<Key> ProcessKeys() {
+  return {
+      Define("app", At(&Settings::app), Name(), "orders",
+             "The application's name, told to the registry and in logs."),
+      Define("env", At(&Settings::env), Name(), "production",
+             "The environment; processes of different ones do not see each other."),
+  };
+}
+
+std::vector<Key> RegistryKeys() {
+  using R = RegistrySettings;
+  const auto at = [](auto R::*field) { return At(&Settings::registry, field); };
+  return {
+      Define("zk.address", at(&R::zk_address), ZookeeperAddress(), "zk1:2181,zk2:2181/marpc",
+             "ZooKeeper's servers, with a chroot where wanted; used where registry.address is not "
+             "given."),
+      Define("registry.address", at(&R::address), RegistryAddress(), "file:/run/marpc",
+             "Where providers register: zookeeper://host:port,.../chroot, file:/folder, "
+             "memory:name or static."),
+      Define("registry.sessionTimeout", at(&R::session_timeout),
+             Time(absl::Milliseconds(100), absl::Minutes(10)), "6s",
+             "How long the registry keeps the entry of a process that it cannot reach."),
+      Define("registry.connectTimeout", at(&R::connect_timeout), Time(kNone, absl::Minutes(10)),
+             "2s", "How long a start waits for the registry's first answer."),
+      Secret(Define("registry.auth", at(&R::auth),
+                    Text("user:password", "user:password",
+                         [](const std::string& text) {
+                           return text.find(':') != 0 && absl::StrContains(text, ':');
+                         }),
+                    "'${ZK_AUTH:marpc:secret}'",
+                    "ZooKeeper's digest authentication; kept out of logs and messages.")),
+      Define("registry.acl", at(&R::acl), TrueOrFalse(), "true",
+             "Let only the user of registry.auth write the nodes that marpc creates; everyone may "
+             "read."),
+      Define("registry.snapshotDir", at(&R::snapshot_dir), AnyText(), "/var/lib/marpc",
+             "Folder that keeps the last known lists, for a cold start without a registry; empty: "
+             "none is kept."),
+      Define(
+          "registry.emptyProtection", at(&R::empty_protection), Time(kNone, kDay), "1m",
+          "How long a list that turns empty without its providers' doing is kept; 0: not at all."),
+      Define("registry.auditInterval", at(&R::audit_interval), Time(absl::Milliseconds(100), kDay),
+             "10s",
+             "How often a provider looks whether its entry is still there and still its own."),
+      Define("registry.static", at(&R::static_instances), MapOf(ListOf(EndpointText(false))),
+             "{demo.HelloService: ['localhost:8080', 'localhost:8081']}",
+             "For the registry static: the endpoints of each service."),
+  };
+}
+
+std::vector<Key> TransportKeys() {
+  using T = TransportSettings;
+  const auto at = [](auto T::*field) { return At(&Settings::transport, field); };
+  return {
+      Define("transport.maxReceiveMessageSize", at(&T::max_receive_message_size),
+             Size(kKiB, kMaxMessage), "16MiB", "The largest answer that a consumer accepts."),
+      Define("transport.maxSendMessageSize", at(&T::max_send_message_size), Size(kKiB, kMaxMessage),
+             "16MiB", "The largest request that a consumer sends."),
+      Define("transport.keepaliveTime", at(&T::keepalive_time), Time(absl::Seconds(1), kDay), "30s",
+             "How long a connection is silent before the peer is asked whether it is alive; not "
+             "below what providers permit."),
+      Define("transport.keepaliveTimeout", at(&T::keepalive_timeout),
+             Time(absl::Milliseconds(100), absl::Minutes(10)), "5s",
+             "How long its answer may take before the connection is given up."),
+      Define("transport.reconnectBackoffInitial", at(&T::reconnect_backoff_initial),
+             Time(absl::Milliseconds(10), absl::Hours(1)), "500ms",
+             "The wait after the first failure to connect; doubled at each further one."),
+      Define("transport.reconnectBackoffMax", at(&T::reconnect_backoff_max),
+             Time(absl::Milliseconds(10), absl::Hours(1)), "10s",
+             "The longest wait between two tries to connect."),
+  };
+}
+
+std::vector<Key> ProviderKeys() {
+  using P = ProviderSettings;
+  const auto at = [](auto P::*field) { return At(&Settings::provider, field); };
+  const auto host = Text("host", "a host name or address", [](const std::string& text) {
+    return !text.empty() && text.find_first_of(" /\t") == std::string::npos;
+  });
+  return {
+      Define(
+          "provider.instance", at(&P::instance), EndpointText(true), "'localhost:8080'",
+          "Where to listen, as host:port; wins over provider.host and provider.port where given."),
+      Define("provider.host", at(&P::host), host, "0.0.0.0", "The address to listen on."),
+      Define("provider.port", at(&P::port), Whole<int>(0, 65535), "8080",
+             "The port to listen on; 0: any free one."),
+      Define("provider.advertise", at(&P::advertise), EndpointText(false), "'10.0.0.7:8080'",
+             "The endpoint that consumers are told, where it differs from the one listened on."),
+      Define("provider.zone", at(&P::zone), AnyText(), "eu-1a",
+             "Where the process runs, for routing by zone."),
+      Define("provider.version", at(&P::version), AnyText(), "1.10",
+             "The version served, for routing."),
+      Define("provider.group", at(&P::group), AnyText(), "blue",
+             "The group it belongs to, for routing."),
+      Define("provider.tags", at(&P::tags), ListOf(AnyText()), "[ssd, canary]",
+             "Tags, for routing."),
+      Define("provider.gray", at(&P::gray), TrueOrFalse(), "true",
+             "A gray instance: takes the gray router's share of the calls."),
+      Define("provider.weight", at(&P::weight), Whole<int>(0, 10'000), "50",
+             "Share of the traffic relative to the other instances; 0: drained."),
+      Define("provider.metadata", at(&P::metadata), MapOf(AnyText()), "{team: payments}",
+             "Key-values of your own, told to consumers."),
+      Define("provider.threads", at(&P::threads), Whole<int>(1, 10'000), "32",
+             "Threads that run the handlers that are not quick."),
+      Define("provider.maxQueued", at(&P::max_queued), Whole<int>(0, 10'000'000), "200",
+             "Requests that may wait for a thread; more are refused with RESOURCE_EXHAUSTED."),
+      Define("provider.reflection", at(&P::reflection), TrueOrFalse(), "false",
+             "Serve gRPC's server reflection."),
+      Define("provider.waitForRegistration", at(&P::wait_for_registration), TrueOrFalse(), "true",
+             "Health says NOT_SERVING until the registry has the entry."),
+      Define(
+          "provider.propagationDelay", at(&P::propagation_delay), Time(kNone, absl::Minutes(10)),
+          "2s",
+          "After deregistering, how long calls of consumers that have not noticed yet are served."),
+      Define("provider.drainTimeout", at(&P::drain_timeout), Time(kNone, absl::Hours(1)), "30s",
+             "How long running calls may take to end at shutdown; then they are cancelled."),
+      Define("provider.maxReceiveMessageSize", at(&P::max_receive_message_size),
+             Size(kKiB, kMaxMessage), "16MiB", "The largest request that is accepted."),
+      Define("provider.keepaliveMinInterval", at(&P::keepalive_min_interval),
+             Time(absl::Milliseconds(100), kDay), "5s",
+             "The most often that a client may ask whether we are alive; one that asks more often "
+             "is sent away."),
+  };
+}
+
+std::vector<Key> RoutingKeys() {
+  using G = GrayRouterSettings;
+  return {
+      Define("loadbalancer", At(&ServiceSettings::load_balancer), LoadBalancerName(), "random",
+             "How an instance is picked among those that the routers leave."),
+      Define("router.gray.enabled", At(&ServiceSettings::gray, &G::enabled), TrueOrFalse(), "true",
+             "Send a share of the calls to gray instances."),
+      Define("router.gray.ratio", At(&ServiceSettings::gray, &G::ratio), Whole<int>(0, 100), "50",
+             "The share, in percent; 0 and 100 are exact."),
+  };
+}
+
+std::vector<Key> RetryKeys() {
+  using M = MethodSettings;
+  using R = RetrySettings;
+  using B = BackoffSettings;
+  const auto at = [](auto R::*field) { return At(&M::retry, field); };
+  const auto backoff = [](auto B::*field) { return At(&M::retry, &R::backoff, field); };
+  const auto budget = [](auto Budget::*field) { return At(&M::retry, &R::budget, field); };
+  return {
+      Define("retry.maxRetries", at(&R::max_retries), Whole<int>(0, 100), "2",
+             "Attempts after the first one, at most."),
+      Define("retry.timeout", at(&R::timeout), Time(kNone, kDay), "500ms",
+             "Of one attempt; 0: none."),
+      Define(
+          "retry.totalTimeout", at(&R::total_timeout), Time(kNone, kDay), "5s",
+          "Of the whole call, with all attempts and waits; 0: none but the caller's own deadline."),
+      Define("retry.switchInstanceOnRetry", at(&R::switch_instance_on_retry), TrueOrFalse(),
+             "false", "A retry prefers an instance that the call has not tried."),
+      Define("retry.idempotent", at(&R::idempotent), Optional(TrueOrFalse(), "as the .proto says"),
+             "true",
+             "May a request that was perhaps executed be sent again? Left out: by the method's "
+             "idempotency_level."),
+      Define("retry.retryOn", at(&R::retry_on), ListOf(ErrorCode()),
+             "[RESOURCE_EXHAUSTED, ABORTED]",
+             "Statuses of the handler that are retried; others of its own are not."),
+      Define("retry.backoff.initial", backoff(&B::initial), Time(kNone, absl::Hours(1)), "50ms",
+             "The wait before the first retry; 0: none before any."),
+      Define("retry.backoff.max", backoff(&B::max), Time(kMillisecond, absl::Hours(1)), "2s",
+             "The longest wait."),
+      Define("retry.backoff.factor", backoff(&B::factor), Number(1, 100), "1.5",
+             "What each wait is multiplied with for the next."),
+      Define("retry.backoff.jitter", backoff(&B::jitter), Number(0, 1), "0.5",
+             "The part of a wait that chance adds or takes."),
+      Define("retry.budget.enabled", budget(&Budget::enabled), TrueOrFalse(), "false",
+             "Bound the retries by a share of the calls."),
+      Define("retry.budget.percentCanRetry", budget(&Budget::percent_can_retry), Number(0, 1, true),
+             "0.1", "Retries per call, at most: 0.2 is one for five calls."),
+      Define(
+          "retry.budget.minRetriesPerSec", budget(&Budget::min_retries_per_sec),
+          Whole<int>(0, 1'000'000), "5",
+          "Retries a second that are allowed in any case, so that a quiet client may retry too."),
+      Define("retry.budget.ttl", budget(&Budget::ttl), Time(absl::Seconds(1), absl::Hours(1)),
+             "30s", "How long a call counts for the share."),
+  };
+}
+
+std::vector<Key> BreakerKeys() {
+  using M = MethodSettings;
+  const auto at = [](auto Breaker::*field) { return At(&M::circuit_breaker, field); };
+  return {
+      Define("circuitbreaker.enabled", at(&Breaker::enabled), TrueOrFalse(), "true",
+             "Fail fast while a service is sick."),
+      Only({Level::kGlobal, Level::kService},
+           Define("circuitbreaker.scope", at(&Breaker::scope),
+                  OneOf<BreakerScope>(
+                      {{"service", BreakerScope::kService}, {"method", BreakerScope::kMethod}}),
+                  "method", "One breaker for the service, or one for each of its methods.")),
+      Define("circuitbreaker.faultLimit", at(&Breaker::fault_limit), Whole<int>(1, 1'000'000), "10",
+             "Failures within the window that open it."),
+      Define("circuitbreaker.windowSize", at(&Breaker::window_size),
+             Time(absl::Milliseconds(100), absl::Hours(1), BareNumber::kSeconds), "30s",
+             "How long a failure counts. A bare number is SECONDS here, as in the original marpc."),
+      Define("circuitbreaker.halfOpenInitialDelay", at(&Breaker::half_open_initial_delay),
+             Time(kMillisecond, kDay), "20s", "From opening to the first probe."),
+      Define("circuitbreaker.halfOpenDelay", at(&Breaker::half_open_delay),
+             Time(kMillisecond, kDay), "2s", "From a failed probe to the next one."),
+      Define("circuitbreaker.halfOpenProbes", at(&Breaker::half_open_probes), Whole<int>(1, 1000),
+             "3", "Calls let through as probes; when all of them succeed it closes."),
+      Define("circuitbreaker.successResets", at(&Breaker::success_resets), TrueOrFalse(), "true",
+             "One success forgets the failures before it; false: they count as long as they are "
+             "inside the window."),
+  };
+}
+
+std::vector<Key> FilterKeys() {
+  using M = MethodSettings;
+  const auto cache = [](auto CacheSettings::*field) { return At(&M::cache, field); };
+  const auto mock = [](auto MockSettings::*field) { return At(&M::mock, field); };
+  return {
+      Define("filter.cache.enabled", cache(&CacheSettings::enabled), TrueOrFalse(), "true",
+             "Keep answers and give them again."),
+      Define("filter.cache.ttl", cache(&CacheSettings::ttl),
+             Time(kMillisecond, absl::Hours(24 * 30)), "5s", "How long an answer is good."),
+      Define("filter.cache.maxEntries", cache(&CacheSettings::max_entries),
+             Whole<int64_t>(1, 100'000'000), "1000",
+             "Answers kept, at most; the least recently used go first."),
+      Define("filter.cache.maxBytes", cache(&CacheSettings::max_bytes), Size(kKiB, 64 * kGiB),
+             "1MiB", "Bytes kept, at most."),
+      Define("filter.cache.varyOn", cache(&CacheSettings::vary_on),
+             Optional(ListOf(AnyText()), "all but trace ids"), "[userId]",
+             "The RpcContext keys whose values make answers differ; []: none."),
+      Define("filter.mock.enabled", mock(&MockSettings::enabled), TrueOrFalse(), "true",
+             "Answer from mocks, given in code or below, instead of calling."),
+      Only({Level::kMethod},
+           Define("filter.mock.reply", mock(&MockSettings::reply), Optional(AnyText(), "none"),
+                  "'{\"message\": \"hi\"}'", "The method's mocked answer, as protobuf JSON.")),
+      Only({Level::kMethod},
+           Define("filter.mock.code", mock(&MockSettings::code), Optional(ErrorCode(), "none"),
+                  "NOT_FOUND", "The status that it is mocked with instead.")),
+      Only({Level::kMethod}, Define("filter.mock.message", mock(&MockSettings::message), AnyText(),
+                                    "gone", "That status's message.")),
+      Define("fallback", At(&M::fallback), AnyText(), "cached-hello",
+             "The fallback, by the name it was registered with in code, that answers when all is "
+             "spent; empty: none."),
+  };
+}
+
+std::vector<Key> AllKeys() {
+  std::vector<Key> all;
+  for (auto group : {ProcessKeys, RegistryKeys, RoutingKeys, RetryKeys, BreakerKeys, FilterKeys,
+                     TransportKeys, ProviderKeys}) {
+    std::vector<Key> keys = group();
+    std::move(keys.begin(), keys.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Key>& Keys() {
+  static const std::vector<Key>& keys = *new std::vector<Key>(AllKeys());
+  return keys;
+}
+
+}  // namespace marpc
