@@ -3,12 +3,8 @@
 include(CMakePackageConfigHelpers)
 set(marpc_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/marpc")
 
-set(marpc_installed marpc_proto marpc_base marpc_core protoc-gen-marpc)
-if(TARGET marpc_registry)
-  list(APPEND marpc_installed marpc_registry)
-endif()
 install(
-  TARGETS ${marpc_installed}
+  TARGETS marpc_proto marpc_base marpc_registry marpc_core protoc-gen-marpc
   EXPORT marpcTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

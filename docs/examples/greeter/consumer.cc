@@ -1,0 +1,30 @@
+// Calls greeter.Greeter once: greeter_consumer consumer.yaml Alice
+#include "marpc/consumer/consumer.h"
+
+#include <iostream>
+#include <memory>
+
+#include "greeter.marpc.h"
+#include "marpc/config/load.h"
+
+absl::Status Greet(const char* file, const char* name) {
+  absl::StatusOr<marpc::Settings> settings = marpc::LoadSettings(file);
+  if (!settings.ok()) return settings.status();
+  absl::StatusOr<std::unique_ptr<marpc::Consumer>> consumer = marpc::Consumer::Create(*settings);
+  if (!consumer.ok()) return consumer.status();
+
+  greeter::GreeterClient client(**consumer);
+  greeter::HelloRequest request;
+  request.set_name(name);
+  absl::StatusOr<greeter::HelloReply> reply = client.Hello(request);
+  if (!reply.ok()) return reply.status();
+  std::cout << reply->message() << "\n";
+  return absl::OkStatus();
+}
+
+int main(int argc, char** argv) {
+  const absl::Status status =
+      Greet(argc > 1 ? argv[1] : "consumer.yaml", argc > 2 ? argv[2] : "Alice");
+  if (!status.ok()) std::cerr << status << "\n";
+  return status.ok() ? 0 : 1;
+}
