@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "marpc/registry/address.h"
 #include "marpc/registry/backed_registry.h"
+#include "marpc/registry/file/file_backend.h"
 #include "marpc/registry/memory/memory_backend.h"
 #include "marpc/registry/record.h"
 #include "marpc/registry/registry.h"
@@ -30,6 +31,10 @@ absl::StatusOr<BackedRegistry::BackendFactory> MakeFactory(const RegistryAddress
         return std::unique_ptr<Backend>(std::make_unique<MemoryBackend>(hub, loop));
       };
     case Scheme::kFile:
+      return [layout = FileLayout{address.folder, settings.env},
+              audit = settings.registry.audit_interval](EventLoop& loop) {
+        return std::unique_ptr<Backend>(std::make_unique<FileBackend>(layout, audit, loop));
+      };
     case Scheme::kZookeeper:
       break;
   }

@@ -1,5 +1,6 @@
 #include "marpc/registry/text_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 
@@ -19,8 +21,8 @@ absl::Status Failed(int error, absl::string_view what, absl::string_view path) {
 
 }  // namespace
 
-absl::Status MakeFolders(const std::string& path) {
-  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+absl::Status MakeFolders(const std::string& path, absl::string_view base) {
+  for (size_t slash = path.find('/', base.size() + 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
     if (mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
       const int error = errno;
@@ -34,6 +36,16 @@ absl::Status MakeFolders(const std::string& path) {
   if (stat(path.c_str(), &found) != 0) return Failed(errno, "look at the folder", path);
   if (!S_ISDIR(found.st_mode)) return Failed(ENOTDIR, "use the folder", path);
   return absl::OkStatus();
+}
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), &closedir);
+  if (dir == nullptr) return names;
+  while (const dirent* entry = readdir(dir.get())) {
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  return names;
 }
 
 absl::StatusOr<std::string> ReadAll(int fd, const std::string& path, size_t limit) {

@@ -1,10 +1,11 @@
-// Small files, read whole and replaced whole.
+// Folders, and small files that are read whole and replaced whole.
 #ifndef MARPC_REGISTRY_TEXT_FILE_H_
 #define MARPC_REGISTRY_TEXT_FILE_H_
 
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -12,8 +13,12 @@
 
 namespace marpc {
 
-// Makes the folder and those above it. OK where it exists.
-absl::Status MakeFolders(const std::string& path);
+// Makes the folder and those above it. OK where it exists. Of those above, the first that may be
+// made is one below `base`: NotFound where `base` is not there. By default all may be made.
+absl::Status MakeFolders(const std::string& path, absl::string_view base = "");
+
+// What is in a folder, without names that begin with a dot. Empty where it cannot be read.
+std::vector<std::string> NamesIn(const std::string& folder);
 
 // NotFound where there is none; ResourceExhausted for more than `limit` bytes.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path, size_t limit);

@@ -1,0 +1,351 @@
+#include "marpc/registry/file/file_backend.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "marpc/observe/log.h"
+#include "marpc/registry/record.h"
+#include "marpc/registry/text_file.h"
+
+namespace marpc {
+namespace {
+
+using Connection = RegistryState::Connection;
+
+// While the folder is away. One look costs one system call.
+constexpr absl::Duration kFirstRetry = absl::Milliseconds(20);
+constexpr absl::Duration kLastRetry = absl::Milliseconds(250);
+// For what no event tells: that a folder above was moved.
+constexpr absl::Duration kFolderCheck = absl::Seconds(1);
+// For an entry whose place a living process holds.
+constexpr absl::Duration kLastPlaceRetry = absl::Seconds(1);
+
+// Whoever removes the folder with all that is in it must not find an entry anew in the middle of
+// it.
+constexpr absl::Duration kRepairDelay = absl::Milliseconds(100);
+
+}  // namespace
+
+FileBackend::FileBackend(FileLayout layout, absl::Duration audit_interval, EventLoop& loop)
+    : layout_(std::move(layout)),
+      audit_interval_(audit_interval),
+      loop_(loop),
+      retry_delay_(kFirstRetry) {}
+
+// --- the folder as a whole
+
+void FileBackend::Start(Events* events) {
+  events_ = events;
+  TryConnect();
+  CheckRegularly();
+}
+
+void FileBackend::TryConnect() {
+  const absl::Status status = Connect();
+  if (status.ok()) {
+    retry_delay_ = kFirstRetry;
+    return;
+  }
+  events_->OnConnection(Connection::kLost, status.message());
+  loop_.After(retry_delay_, [this] { TryConnect(); });
+  retry_delay_ = std::min(retry_delay_ * 2, kLastRetry);
+}
+
+absl::Status FileBackend::Connect() {
+  if (!ever_connected_) {
+    if (absl::Status made = MakeFolders(layout_.folder); !made.ok()) return made;
+  }
+  struct stat found;
+  if (stat(layout_.folder.c_str(), &found) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("the folder '", layout_.folder,
+                                                   "' is gone; put it back or make it anew"));
+  }
+  absl::StatusOr<std::unique_ptr<Inotify>> inotify = Inotify::Open();
+  if (!inotify.ok()) return inotify.status();
+  absl::StatusOr<int> watch =
+      (*inotify)->AddFolder(layout_.folder, IN_MOVE_SELF | IN_DELETE_SELF | IN_ATTRIB);
+  if (!watch.ok()) return watch.status();
+  inotify_ = *std::move(inotify);
+  folder_watch_ = *watch;
+  folder_id_ = {found.st_dev, found.st_ino};
+  loop_.WatchFd(inotify_->fd(), [this] { OnInotify(); });
+  connected_ = ever_connected_ = true;
+  events_->OnConnection(Connection::kConnected, layout_.folder);
+
+  std::vector<Withdrawal> withdrawing = std::move(withdrawing_);
+  withdrawing_.clear();
+  for (Withdrawal& withdrawal : withdrawing) FinishWithdrawal(std::move(withdrawal));
+  for (auto& [entry, own] : own_) {
+    if (!connected_) break;
+    if (own.file.InPlace(PathOf(*entry))) {
+      entry->registered.store(true);
+    } else {
+      Place(entry, own);
+    }
+  }
+  for (auto& [name, service] : services_) {
+    if (connected_) ArmService(name);
+  }
+  return absl::OkStatus();
+}
+
+void FileBackend::Lose(absl::string_view why) {
+  if (!connected_) return;
+  connected_ = false;
+  loop_.UnwatchFd(inotify_->fd());
+  inotify_.reset();
+  // Entries stay open and locked: when the folder is only moved back, they are there at once.
+  for (auto& [entry, own] : own_) entry->registered.store(false);
+  events_->OnConnection(Connection::kLost, why);
+  loop_.After(retry_delay_, [this] { TryConnect(); });
+}
+
+bool FileBackend::CheckFolder() {
+  if (!connected_) return false;
+  struct stat found;
+  if (stat(layout_.folder.c_str(), &found) == 0 &&
+      std::make_pair(found.st_dev, found.st_ino) == folder_id_) {
+    return true;
+  }
+  Lose(absl::StrCat("the folder '", layout_.folder, "' was removed or moved away"));
+  return false;
+}
+
+void FileBackend::CheckRegularly() {
+  loop_.After(std::min(kFolderCheck, audit_interval_), [this] { CheckRegularly(); });
+  if (!CheckFolder()) return;
+  for (auto& [name, service] : services_) {
+    if (connected_ && !service.Armed()) ArmService(name);
+    if (!connected_) return;
+    RepairEntriesOf(name);
+    if (service.CheckMissing()) Report(name);
+  }
+}
+
+void FileBackend::OnInotify() {
+  std::set<std::string> changed;
+  bool folder_event = false;
+  bool all = false;
+  for (const Inotify::Event& event : inotify_->Read()) {
+    if (event.mask & IN_Q_OVERFLOW) all = true;
+    if (event.watch == folder_watch_) folder_event = true;
+    for (auto& [name, service] : services_) {
+      if (!service.Watches(event.watch)) continue;
+      changed.insert(name);
+      if (event.name.empty()) continue;
+      service.CheckEntry(event.name);
+      if (event.mask & IN_CLOSE_WRITE) CheckSoon(name, event.name);
+    }
+  }
+  if (folder_event && !CheckFolder()) return;
+  for (auto& [name, service] : services_) {
+    if (!connected_) return;
+    if (all) {
+      ArmService(name);
+    } else if (!service.Armed()) {
+      ArmSoon(name);
+    } else if (changed.contains(name)) {
+      service.CheckGray();
+      RepairEntriesOf(name);
+      Report(name);
+    }
+  }
+}
+
+void FileBackend::CheckSoon(const std::string& service, const std::string& file_name) {
+  // The kernel tells of the close a moment before it drops the lock, so the entry may still look
+  // alive.
+  for (const int ms : {2, 10, 40}) {
+    loop_.After(absl::Milliseconds(ms), [this, service, file_name] {
+      const auto found = services_.find(service);
+      if (!connected_ || found == services_.end()) return;
+      if (found->second.CheckEntry(file_name)) Report(service);
+    });
+  }
+}
+
+// --- what consumers see
+
+FileService& FileBackend::ServiceOf(const std::string& name) {
+  auto found = services_.find(name);
+  if (found == services_.end()) {
+    found = services_.emplace(name, FileService(layout_, name, *events_)).first;
+    if (connected_) ArmService(name);
+  }
+  return found->second;
+}
+
+void FileBackend::ArmSoon(const std::string& name) {
+  if (!arming_.insert(name).second) return;
+  loop_.After(kRepairDelay, [this, name] {
+    arming_.erase(name);
+    if (CheckFolder() && !services_.at(name).Armed()) ArmService(name);
+  });
+}
+
+void FileBackend::ArmService(const std::string& name) {
+  const absl::Status status = services_.at(name).Arm(*inotify_);
+  if (status.ok()) {
+    warned_services_.erase(name);
+    RepairEntriesOf(name);
+    Report(name);
+    return;
+  }
+  // An unreadable folder is no empty list: nothing is reported, and CheckRegularly() tries again.
+  if (CheckFolder() && warned_services_.insert(name).second) {
+    Logger()->error("event=registry_service_unreadable service={} why=\"{}\"", name,
+                    std::string(status.message()));
+  }
+}
+
+void FileBackend::Watch(const std::string& service) {
+  subscribed_.insert(service);
+  const bool known = services_.contains(service);
+  ServiceOf(service);
+  if (known) Report(service);
+}
+
+void FileBackend::Unwatch(const std::string& service) { subscribed_.erase(service); }
+
+void FileBackend::Report(const std::string& service) {
+  if (!connected_ || !subscribed_.contains(service)) return;
+  const FileService& found = services_.at(service);
+  // Gone by now, it would read as empty.
+  if (!CheckFolder() || !found.Armed()) return;
+  events_->OnReading(service, found.MakeReading());
+}
+
+// --- what providers enter
+
+std::string FileBackend::PathOf(const Entry& entry) const {
+  return absl::StrCat(layout_.Providers(entry.service), "/", EncodeName(entry.endpoint.ToString()));
+}
+
+void FileBackend::Enter(std::shared_ptr<Entry> entry) {
+  Own& own = own_[entry];
+  own.retry_delay = kFirstRetry;
+  if (connected_) Place(entry, own);
+  ServiceOf(entry->service);
+}
+
+void FileBackend::Change(const std::shared_ptr<Entry>& entry) {
+  const auto found = own_.find(entry);
+  if (found != own_.end() && connected_) Place(entry, found->second);
+}
+
+void FileBackend::Place(const std::shared_ptr<Entry>& entry, Own& own) {
+  loop_.CancelTimer(own.retry);
+  own.repair_due = false;
+  absl::Status status = MakeFolders(layout_.Providers(entry->service), layout_.folder);
+  // An owner named by the caller may have left before.
+  unlink(
+      absl::StrCat(layout_.Left(entry->service), "/", EncodeName(entry->instance.owner)).c_str());
+  if (status.ok()) status = own.file.Place(PathOf(*entry), entry->Json());
+  if (!status.ok()) return OnNotPlaced(entry, own, status);
+  entry->registered.store(true);
+  own.retry_delay = kFirstRetry;
+  own.warned = false;
+}
+
+void FileBackend::OnNotPlaced(const std::shared_ptr<Entry>& entry, Own& own,
+                              const absl::Status& why) {
+  entry->registered.store(false);
+  if (!CheckFolder()) return;
+  if (own.retry_delay >= kLastPlaceRetry && !std::exchange(own.warned, true)) {
+    Logger()->error("event=registry_entry_refused service={} endpoint={} why=\"{}\"",
+                    entry->service, entry->endpoint.ToString(), std::string(why.message()));
+  }
+  own.retry = loop_.After(own.retry_delay, [this, entry] { Change(entry); });
+  own.retry_delay = std::min(own.retry_delay * 2, kLastPlaceRetry);
+}
+
+void FileBackend::RepairEntriesOf(const std::string& service) {
+  for (auto& [entry, own] : own_) {
+    if (entry->service != service || !entry->registered.load() || own.repair_due) continue;
+    if (own.file.InPlace(PathOf(*entry))) continue;
+    own.repair_due = true;
+    own.retry = loop_.After(kRepairDelay, [this, entry] { Repair(entry); });
+  }
+}
+
+void FileBackend::Repair(const std::shared_ptr<Entry>& entry) {
+  const auto found = own_.find(entry);
+  if (found == own_.end()) return;
+  found->second.repair_due = false;
+  const std::string path = PathOf(*entry);
+  // Gone with the whole folder: that is an outage, not a loss of this entry.
+  if (!CheckFolder() || found->second.file.InPlace(path)) return;
+  events_->OnRepaired(path, "its file was gone or another one stood in its place");
+  Place(entry, found->second);
+}
+
+void FileBackend::Withdraw(std::shared_ptr<Entry> entry, Done done) {
+  entry->registered.store(false);
+  auto found = own_.extract(entry);
+  if (found.empty()) return done(absl::OkStatus());
+  loop_.CancelTimer(found.mapped().retry);
+  FinishWithdrawal({std::move(entry), std::move(found.mapped()), std::move(done)});
+}
+
+void FileBackend::FinishWithdrawal(Withdrawal withdrawal) {
+  if (!CheckFolder()) {
+    withdrawing_.push_back(std::move(withdrawal));
+    return;
+  }
+  const Entry& entry = *withdrawal.entry;
+  // Before the file goes: who sees it gone must find out why.
+  const absl::Status left = WriteLeft(layout_, entry.service, entry.instance.owner);
+  absl::Status removed = withdrawal.own.file.Remove(PathOf(entry));
+  withdrawal.done(left.ok() ? std::move(removed) : left);
+}
+
+// --- marks
+
+absl::Status FileBackend::Answer(absl::Status status) {
+  if (status.ok() || CheckFolder()) return status;
+  return absl::UnavailableError(status.message());
+}
+
+void FileBackend::SetGray(const std::string& service, const Endpoint& endpoint, bool gray,
+                          Done done) {
+  const std::string folder = layout_.Gray(service);
+  const std::string path = absl::StrCat(folder, "/", EncodeName(endpoint.ToString()));
+  if (!CheckFolder()) return done(absl::UnavailableError("the folder is gone"));
+  absl::Status status;
+  if (gray) {
+    status = MakeFolders(folder, layout_.folder);
+    if (status.ok()) status = ReplaceTextFile(path, "");
+  } else if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot remove '", path, "'"));
+  }
+  done(Answer(std::move(status)));
+}
+
+void FileBackend::ClearGray(const std::string& service, Done done) {
+  if (!CheckFolder()) return done(absl::UnavailableError("the folder is gone"));
+  const std::string folder = layout_.Gray(service);
+  absl::Status status;
+  for (const std::string& name : NamesIn(folder)) {
+    const std::string path = absl::StrCat(folder, "/", name);
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+      status.Update(absl::ErrnoToStatus(errno, absl::StrCat("cannot remove '", path, "'")));
+    }
+  }
+  done(Answer(std::move(status)));
+}
+
+void FileBackend::Stop() {
+  if (inotify_ != nullptr) loop_.UnwatchFd(inotify_->fd());
+  inotify_.reset();
+  connected_ = false;
+  // Closed, they count as dead, and whoever sees them removes them.
+  own_.clear();
+  withdrawing_.clear();
+}
+
+}  // namespace marpc

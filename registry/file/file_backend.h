@@ -1,0 +1,100 @@
+// The embedded registry: a folder that the processes of one machine share. On a local file system:
+// the kernel tells only of changes that were made on this machine.
+#ifndef MARPC_REGISTRY_FILE_FILE_BACKEND_H_
+#define MARPC_REGISTRY_FILE_FILE_BACKEND_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "marpc/registry/backend.h"
+#include "marpc/registry/event_loop.h"
+#include "marpc/registry/file/entry_file.h"
+#include "marpc/registry/file/file_layout.h"
+#include "marpc/registry/file/file_service.h"
+#include "marpc/registry/file/inotify.h"
+
+namespace marpc {
+
+// The folder is made at the start, with those above it. When it vanishes later, that is an outage
+// until someone puts it (or another) back; it is not made again, as it may only have been moved
+// away.
+class FileBackend final : public Backend {
+ public:
+  FileBackend(FileLayout layout, absl::Duration audit_interval, EventLoop& loop);
+
+  void Start(Events* events) override;
+  void Watch(const std::string& service) override;
+  void Unwatch(const std::string& service) override;
+  void Enter(std::shared_ptr<Entry> entry) override;
+  void Change(const std::shared_ptr<Entry>& entry) override;
+  void Withdraw(std::shared_ptr<Entry> entry, Done done) override;
+  void SetGray(const std::string& service, const Endpoint& endpoint, bool gray, Done done) override;
+  void ClearGray(const std::string& service, Done done) override;
+  void Stop() override;
+
+ private:
+  struct Own {
+    OwnedEntryFile file;
+    absl::Duration retry_delay;
+    EventLoop::TimerId retry = 0;
+    bool repair_due = false;
+    bool warned = false;
+  };
+  struct Withdrawal {
+    std::shared_ptr<Entry> entry;
+    Own own;
+    Done done;
+  };
+  using OwnEntries = std::map<std::shared_ptr<Entry>, Own>;
+
+  // The folder as a whole.
+  void TryConnect();
+  absl::Status Connect();
+  void Lose(absl::string_view why);
+  // False, and lost, when the folder is not the one that is watched.
+  bool CheckFolder();
+  void CheckRegularly();
+  void OnInotify();
+
+  // What is in it.
+  FileService& ServiceOf(const std::string& name);
+  void ArmService(const std::string& name);
+  void ArmSoon(const std::string& name);
+  void CheckSoon(const std::string& service, const std::string& file_name);
+  void Report(const std::string& service);
+  std::string PathOf(const Entry& entry) const;
+  void Place(const std::shared_ptr<Entry>& entry, Own& own);
+  void OnNotPlaced(const std::shared_ptr<Entry>& entry, Own& own, const absl::Status& why);
+  void RepairEntriesOf(const std::string& service);
+  void Repair(const std::shared_ptr<Entry>& entry);
+  void FinishWithdrawal(Withdrawal withdrawal);
+  absl::Status Answer(absl::Status status);
+
+  const FileLayout layout_;
+  const absl::Duration audit_interval_;
+  EventLoop& loop_;
+  Events* events_ = nullptr;
+
+  bool connected_ = false;
+  bool ever_connected_ = false;
+  absl::Duration retry_delay_;
+  std::unique_ptr<Inotify> inotify_;
+  int folder_watch_ = -1;
+  std::pair<dev_t, ino_t> folder_id_;
+  // Of entries and subscriptions alike: who has an entry wants to know when it vanishes.
+  std::map<std::string, FileService> services_;
+  std::set<std::string> subscribed_;
+  std::set<std::string> arming_;
+  std::set<std::string> warned_services_;
+  OwnEntries own_;
+  std::vector<Withdrawal> withdrawing_;  // until the folder is back
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_REGISTRY_FILE_FILE_BACKEND_H_

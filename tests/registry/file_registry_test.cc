@@ -1,0 +1,338 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "marpc/registry/file/entry_file.h"
+#include "marpc/registry/registry.h"
+#include "tests/registry/registry_fixture.h"
+#include "tests/support/child_process.h"
+#include "tests/support/temporary_folder.h"
+
+namespace marpc {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Source = ServiceSnapshot::Source;
+
+class FileRegistryTest : public testing::Test {
+ protected:
+  Settings MakeSettings() const {
+    Settings settings;
+    settings.registry.address = "file:" + folder_;
+    settings.registry.connect_timeout = absl::Seconds(1);
+    return settings;
+  }
+  std::shared_ptr<Registry> Open() const { return *OpenRegistry(MakeSettings()); }
+  std::unique_ptr<ChildProcess> StartProvider(const std::string& endpoint) const {
+    auto child = std::make_unique<ChildProcess>(
+        ChildProcess::Options{{MARPC_REGISTRY_CHILD, "file:" + folder_, kService, endpoint}, ""});
+    EXPECT_EQ(child->ReadLine(), "registered");
+    return child;
+  }
+  std::string EntryPath(const std::string& name) const {
+    return folder_ + "/dev/" + kService + "/providers/" + name;
+  }
+
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_ / "registry";
+};
+
+TEST_F(FileRegistryTest, ProcessesSeeEachOther) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_NE(recorder.WaitForEndpoints({}), nullptr);
+  auto a = StartProvider("127.0.0.1:1");
+  auto b = StartProvider("[::1]:2");
+  auto c = StartProvider("unix:/tmp/c.sock");
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:1", "[::1]:2", "unix:/tmp/c.sock"}), nullptr);
+  EXPECT_TRUE(fs::exists(EntryPath("unix:%2Ftmp%2Fc.sock")));
+}
+
+TEST_F(FileRegistryTest, AKilledProvidersEntryVanishes) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  auto a = StartProvider("127.0.0.1:1");
+  auto b = StartProvider("127.0.0.1:2");
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:1", "127.0.0.1:2"}), nullptr);
+  a->Kill(SIGKILL);
+  auto snapshot = recorder.WaitForEndpoints({"127.0.0.1:2"});
+  ASSERT_NE(snapshot, nullptr);
+  EXPECT_EQ(snapshot->source, Source::kRegistry);
+  // That a process is dead is known for certain here, so even the last one's death empties the
+  // list.
+  b->Kill(SIGTERM);
+  snapshot = recorder.WaitForEndpoints({});
+  ASSERT_NE(snapshot, nullptr);
+  EXPECT_EQ(snapshot->source, Source::kRegistry);
+  EXPECT_TRUE(Eventually([&] { return !fs::exists(EntryPath("127.0.0.1:2")); }));
+}
+
+TEST_F(FileRegistryTest, AStaleFileOfADeadOwnerIsNotListedAndRemoved) {
+  auto a = StartProvider("127.0.0.1:1");
+  a->Kill(SIGKILL);
+  a->Wait();
+  ASSERT_TRUE(fs::exists(EntryPath("127.0.0.1:1")));  // nobody was there to see it die
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_NE(recorder.WaitForEndpoints({}), nullptr);
+  EXPECT_FALSE(fs::exists(EntryPath("127.0.0.1:1")));
+}
+
+TEST_F(FileRegistryTest, ARestartedProviderTakesItsOldPlace) {
+  auto a = StartProvider("127.0.0.1:1");
+  a->Kill(SIGKILL);
+  a->Wait();
+  auto again = StartProvider("127.0.0.1:1");
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  EXPECT_NE(recorder.WaitForEndpoints({"127.0.0.1:1"}), nullptr);
+}
+
+TEST_F(FileRegistryTest, APlaceHeldByALivingProcessIsTakenWhenItDies) {
+  auto a = StartProvider("127.0.0.1:1");
+  auto registry = Open();
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:1"));
+  ASSERT_TRUE(lease.ok());
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:1"}), nullptr);
+  EXPECT_FALSE((*lease)->registered());
+  a->Kill(SIGKILL);
+  EXPECT_TRUE(Eventually([&] { return (*lease)->registered(); }));
+  EXPECT_NE(recorder.WaitFor(
+                [](auto& s) { return s.instances.size() == 1 && s.instances[0].app == "test"; }),
+            nullptr);
+}
+
+TEST_F(FileRegistryTest, AStoppedProviderIsNoDeadOne) {
+  auto a = StartProvider("127.0.0.1:1");
+  a->Kill(SIGSTOP);
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  EXPECT_NE(recorder.WaitForEndpoints({"127.0.0.1:1"}), nullptr);
+}
+
+TEST_F(FileRegistryTest, ReleaseAndUpdateAreSeen) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  auto a = StartProvider("127.0.0.1:1");
+  Instance instance = MakeInstance("127.0.0.1:2");
+  auto lease = registry->Register(kService, instance);
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:1", "127.0.0.1:2"}), nullptr);
+  instance.weight = 3;
+  ASSERT_TRUE((*lease)->Update(instance).ok());
+  ASSERT_NE(recorder.WaitFor(
+                [](auto& s) { return s.instances.size() == 2 && s.instances[1].weight == 3; }),
+            nullptr);
+  EXPECT_TRUE((*lease)->registered());
+  a->WriteLine("release");
+  EXPECT_EQ(a->ReadLine(), "released");
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:2"}), nullptr);
+  ASSERT_TRUE((*lease)->Release(absl::Seconds(10)).ok());
+  auto empty = recorder.WaitForEndpoints({});
+  ASSERT_NE(empty, nullptr);
+  EXPECT_EQ(empty->source, Source::kRegistry);
+  EXPECT_EQ(registry->state().repaired_entries, 0u);
+}
+
+TEST_F(FileRegistryTest, GrayMarksAreFiles) {
+  auto registry = Open();
+  auto other = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  const Endpoint a = *Endpoint::Parse("unix:/tmp/a");
+  ASSERT_TRUE(other->SetGray(kService, a, true).ok());
+  ASSERT_NE(recorder.WaitFor([&](auto& s) { return s.gray_marks.contains(a); }), nullptr);
+  ASSERT_TRUE(other->SetGray(kService, a, false).ok());
+  ASSERT_TRUE(other->SetGray(kService, a, false).ok());
+  ASSERT_NE(recorder.WaitFor([&](auto& s) { return s.gray_marks.empty(); }), nullptr);
+  // An operator's own hand does it too.
+  std::ofstream(folder_ + "/dev/" + kService + "/gray/127.0.0.1:5") << "";
+  ASSERT_NE(recorder.WaitFor([&](auto& s) { return s.gray_marks.size() == 1; }), nullptr);
+  ASSERT_TRUE(other->ClearGray(kService).ok());
+  EXPECT_NE(recorder.WaitFor([&](auto& s) { return s.gray_marks.empty(); }), nullptr);
+}
+
+TEST_F(FileRegistryTest, AFolderMovedAwayIsAnOutageAndBackItsEnd) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  auto a = StartProvider("127.0.0.1:1");
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:2"));
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:1", "127.0.0.1:2"}), nullptr);
+
+  fs::rename(folder_, folder_ + ".away");
+  auto kept = recorder.WaitForSource(Source::kKept);
+  ASSERT_NE(kept, nullptr);
+  EXPECT_THAT(EndpointsOf(*kept), ElementsAre("127.0.0.1:1", "127.0.0.1:2"));
+  EXPECT_EQ(registry->state().connection, RegistryState::Connection::kLost);
+  EXPECT_THAT(registry->state().detail, HasSubstr(folder_));
+  EXPECT_FALSE((*lease)->registered());
+  EXPECT_FALSE(fs::exists(folder_));
+  // Entered during the outage.
+  auto late = registry->Register(kService, MakeInstance("127.0.0.1:3"));
+
+  fs::rename(folder_ + ".away", folder_);
+  auto back = recorder.WaitForEndpoints({"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"});
+  ASSERT_NE(back, nullptr);
+  EXPECT_NE(recorder.WaitForSource(Source::kRegistry), nullptr);
+  EXPECT_TRUE(Eventually([&] { return (*lease)->registered(); }));
+  EXPECT_EQ(registry->state().repaired_entries, 0u);
+  auto b = StartProvider("127.0.0.1:4");
+  EXPECT_NE(recorder.WaitFor([](auto& s) { return s.instances.size() == 4; }), nullptr);
+}
+
+TEST_F(FileRegistryTest, AFolderAboveMovedAwayIsNoticedToo) {
+  const std::string above = temporary_ / "above";
+  Settings settings;
+  settings.registry.address = "file:" + above + "/registry";
+  auto registry = *OpenRegistry(settings);
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:2"));
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:2"}), nullptr);
+  fs::rename(above, above + ".away");
+  ASSERT_NE(recorder.WaitForSource(Source::kKept), nullptr);
+  fs::rename(above + ".away", above);
+  EXPECT_NE(recorder.WaitForSource(Source::kRegistry), nullptr);
+}
+
+TEST_F(FileRegistryTest, AFolderRemovedAndMadeAnewIsFilledAgain) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  auto a = StartProvider("127.0.0.1:1");
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:2"));
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:1", "127.0.0.1:2"}), nullptr);
+  fs::remove_all(folder_);
+  auto kept = recorder.WaitForSource(Source::kKept);
+  ASSERT_NE(kept, nullptr);
+  EXPECT_THAT(EndpointsOf(*kept), ElementsAre("127.0.0.1:1", "127.0.0.1:2"));
+  EXPECT_FALSE(fs::exists(folder_));
+  fs::create_directory(folder_);
+  EXPECT_NE(recorder.WaitFor(
+                [](auto& s) { return s.source == Source::kRegistry && s.instances.size() == 2; }),
+            nullptr);
+  EXPECT_TRUE(Eventually([&] { return fs::exists(EntryPath("127.0.0.1:1")); }));
+  EXPECT_TRUE(Eventually([&] { return fs::exists(EntryPath("127.0.0.1:2")); }));
+}
+
+TEST_F(FileRegistryTest, AServicesFoldersRemovedAreMadeAgainAndNoListIsLost) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:2"));
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:2"}), nullptr);
+  fs::remove_all(folder_ + "/dev");
+  EXPECT_TRUE(Eventually([&] { return fs::exists(EntryPath("127.0.0.1:2")); }));
+  EXPECT_TRUE(Eventually([&] { return registry->state().repaired_entries == 1; }));
+  EXPECT_THAT(EndpointsOf(*recorder.last()), ElementsAre("127.0.0.1:2"));
+  auto a = StartProvider("127.0.0.1:1");
+  EXPECT_NE(recorder.WaitForEndpoints({"127.0.0.1:1", "127.0.0.1:2"}), nullptr);
+}
+
+TEST_F(FileRegistryTest, ADeletedEntryComesBackAndIsCounted) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:2"));
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:2"}), nullptr);
+  fs::remove(EntryPath("127.0.0.1:2"));
+  EXPECT_TRUE(Eventually([&] { return fs::exists(EntryPath("127.0.0.1:2")); }));
+  EXPECT_EQ(registry->state().repaired_entries, 1u);
+  EXPECT_TRUE((*lease)->registered());
+}
+
+TEST_F(FileRegistryTest, AnEntryReplacedByAForeignFileIsRepaired) {
+  auto registry = Open();
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:2"));
+  ASSERT_TRUE(Eventually([&] { return (*lease)->registered(); }));
+  std::ofstream(temporary_ / "foreign") << "x";
+  fs::rename(temporary_ / "foreign", EntryPath("127.0.0.1:2"));
+  EXPECT_TRUE(Eventually([&] { return registry->state().repaired_entries == 1; }));
+  EXPECT_TRUE(Eventually([&] {
+    auto probe = ProbeEntry(EntryPath("127.0.0.1:2"));
+    return probe.ok() && probe->alive;
+  }));
+}
+
+TEST_F(FileRegistryTest, GarbageCostsItselfAndIsCountedOnce) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_NE(recorder.WaitForEndpoints({}), nullptr);
+  std::ofstream(EntryPath("127.0.0.1:9")) << std::string(1000, '\xff');
+  fs::create_directory(EntryPath("a-folder"));
+  ASSERT_TRUE(Eventually([&] { return registry->state().bad_entries == 1; }));
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:2"));
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:2"}), nullptr);
+  EXPECT_EQ(registry->state().bad_entries, 1u);
+  EXPECT_TRUE(fs::exists(EntryPath("127.0.0.1:9")));
+}
+
+TEST_F(FileRegistryTest, AFolderThatCannotBeMadeIsAnOutageWithItsReason) {
+  std::ofstream(temporary_ / "file") << "";
+  Settings settings = MakeSettings();
+  settings.registry.address = "file:" + (temporary_ / "file") + "/below";
+  auto registry = OpenRegistry(settings);
+  ASSERT_TRUE(registry.ok());
+  ASSERT_TRUE(Eventually(
+      [&] { return (*registry)->state().connection == RegistryState::Connection::kLost; }));
+  EXPECT_THAT((*registry)->state().detail, HasSubstr("file/below"));
+  auto lease = (*registry)->Register(kService, MakeInstance("127.0.0.1:2"));
+  fs::remove(temporary_ / "file");
+  EXPECT_TRUE(Eventually([&] { return (*lease)->registered(); }));
+}
+
+TEST_F(FileRegistryTest, AColdStartInAnOutageUsesTheListOnDisk) {
+  Settings settings = MakeSettings();
+  settings.registry.snapshot_dir = temporary_ / "snapshots";
+  auto a = StartProvider("127.0.0.1:1");
+  {
+    auto registry = *OpenRegistry(settings);
+    Recorder recorder;
+    auto subscription = registry->Subscribe(kService, recorder.listener());
+    ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:1"}), nullptr);
+  }
+  fs::remove_all(folder_);
+  std::ofstream(folder_) << "in the way";
+  auto registry = *OpenRegistry(settings);
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  auto snapshot = recorder.WaitForEndpoints({"127.0.0.1:1"});
+  ASSERT_NE(snapshot, nullptr);
+  EXPECT_EQ(snapshot->source, Source::kDisk);
+}
+
+TEST_F(FileRegistryTest, ManyProcessesMayComeAndGoAtOnce) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::unique_ptr<ChildProcess>> children;
+    for (int i = 0; i < 6; ++i)
+      children.push_back(StartProvider("127.0.0.1:" + std::to_string(i + 1)));
+    ASSERT_NE(recorder.WaitFor([](auto& s) { return s.instances.size() == 6; }), nullptr);
+    for (auto& child : children) child->Kill(SIGKILL);
+    ASSERT_NE(recorder.WaitForEndpoints({}), nullptr);
+  }
+  EXPECT_EQ(registry->state().bad_entries, 0u);
+}
+
+}  // namespace
+}  // namespace marpc
