@@ -37,6 +37,8 @@ inline constexpr absl::string_view kPeerStatus =
 inline constexpr absl::string_view kHandler = "HANDLER";  // the handler answered with a status
 inline constexpr absl::string_view kMocked = "MOCKED";
 inline constexpr absl::string_view kUnimplemented = "UNIMPLEMENTED";
+inline constexpr absl::string_view kOverloaded = "OVERLOADED";  // the provider's queue is full
+inline constexpr absl::string_view kBadMessage = "BAD_MESSAGE";  // cannot be read, or written
 }  // namespace reason
 
 // None when `status` is OK or was not made by marpc.

@@ -34,6 +34,11 @@ class ServerCall {
   virtual absl::string_view metadata(absl::string_view key) const = 0;
   // Sent with the status, in success and in failure.
   virtual void AddTrailer(absl::string_view key, absl::string_view value) = 0;
+  // The failure that the handler is about to return is no answer to this request but says that the
+  // process cannot serve ("not warm yet", "the disk is full"). Consumers then treat it as they
+  // treat a fault of the network: they try another instance and count it against this one. Without
+  // it, a handler's failure is a business error.
+  virtual void MarkAsProcessFault() {}
 };
 
 // A set of handlers. Its methods are called by many threads at once.

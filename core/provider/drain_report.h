@@ -1,0 +1,32 @@
+// Says in the log which calls hold up a shutdown.
+#ifndef MARPC_PROVIDER_DRAIN_REPORT_H_
+#define MARPC_PROVIDER_DRAIN_REPORT_H_
+
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "marpc/provider/call_counters.h"
+
+namespace marpc {
+
+// While it lives: after `drain_timeout`, and then every ten seconds, one line with the methods that
+// still run.
+class DrainReport {
+ public:
+  DrainReport(const CallCounters& counters, absl::Duration drain_timeout);
+  ~DrainReport();
+
+ private:
+  void Watch(absl::Duration drain_timeout);
+
+  const CallCounters& counters_;
+  absl::Mutex mutex_;
+  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_PROVIDER_DRAIN_REPORT_H_
