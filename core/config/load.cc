@@ -68,7 +68,8 @@ class Loader {
     if (node.kind == YamlNode::Kind::kScalar) {
       absl::StatusOr<std::string> expanded = ExpandEnvironment(node.scalar, options_.environment);
       if (expanded.ok() && !IsText(*expanded)) {
-        expanded = absl::InvalidArgumentError("the environment's value is not UTF-8 text");
+        expanded = absl::InvalidArgumentError(
+            "the value is not text: it is not UTF-8, or holds control characters");
       }
       if (expanded.ok()) {
         node.scalar = *std::move(expanded);

@@ -18,7 +18,7 @@ namespace marpc {
 namespace {
 
 constexpr int kMaxDepth = 32;
-constexpr size_t kMaxMerged = 10'000;
+constexpr int64_t kMaxValues = 100'000;
 constexpr absl::string_view kMergeKey = "<<";
 
 using NodePtr = std::shared_ptr<const YamlNode>;
@@ -129,6 +129,7 @@ class TreeBuilder final : public YAML::EventHandler {
     OpenNode& parent = open_.back();
     parent.node->depth = std::max(parent.node->depth, node->depth + 1);
     if (parent.node->depth > kMaxDepth) ThrowTooDeep(mark);
+    CountValues(parent, node->size);
     if (parent.node->kind == YamlNode::Kind::kList) {
       parent.node->items.push_back(std::move(node));
     } else if (!parent.has_key) {
@@ -141,6 +142,15 @@ class TreeBuilder final : public YAML::EventHandler {
     } else {
       parent.has_key = false;
       AddEntry(parent, std::move(node));
+    }
+  }
+
+  // Bounds what walking through all aliases costs: ten lines can hold a billion values.
+  static void CountValues(OpenNode& parent, int64_t more) {
+    parent.node->size += more;
+    if (parent.node->size > kMaxValues) {
+      throw Refusal(parent.mark, absl::StrCat("more than ", kMaxValues,
+                                              " values, with those that aliases repeat"));
     }
   }
 
@@ -171,13 +181,10 @@ class TreeBuilder final : public YAML::EventHandler {
                     absl::StrCat("only a map can be merged by '<<', not ", KindName(source->kind)));
         continue;
       }
-      merged_entries_ += source->entries.size();
-      if (merged_entries_ > kMaxMerged) {
-        throw Refusal(map.mark,
-                      absl::StrCat("more than ", kMaxMerged, " entries are merged by '<<'"));
-      }
       for (const YamlNode::Entry& entry : source->entries) {
-        if (map.seen.emplace(entry.key, entry.key_mark).second) map.node->entries.push_back(entry);
+        if (!map.seen.emplace(entry.key, entry.key_mark).second) continue;
+        CountValues(map, entry.value->size);
+        map.node->entries.push_back(entry);
       }
     }
   }
@@ -186,7 +193,6 @@ class TreeBuilder final : public YAML::EventHandler {
   NodePtr root_;
   std::vector<OpenNode> open_;
   std::unordered_map<YAML::anchor_t, NodePtr> anchors_;
-  size_t merged_entries_ = 0;
 };
 
 // yaml-cpp takes what is no text at all for odd scalars.
@@ -264,7 +270,8 @@ bool IsText(absl::string_view text) {
 std::shared_ptr<const YamlNode> ParseYaml(absl::string_view text, Faults& faults) {
   if (!CheckText(text, faults)) return nullptr;
   try {
-    std::istringstream stream{std::string(text)};
+    // yaml-cpp lets the end of the file close a quote that is open; the end of a document does not.
+    std::istringstream stream(absl::StrCat(text, "\n...\n"));
     YAML::Parser parser(stream);
     TreeBuilder document(faults);
     if (!parser.HandleNextDocument(document)) return nullptr;

@@ -4,6 +4,7 @@
 #ifndef MARPC_CONFIG_YAML_NODE_H_
 #define MARPC_CONFIG_YAML_NODE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct YamlNode {
   std::vector<Entry> entries;                          // kMap, in the order of the file
   // Levels below this one, through aliases too.
   int depth = 0;
+  // Values in it, itself included and those of aliases counted each time.
+  int64_t size = 1;
 };
 
 // "text", "a list", "a map", "nothing": for messages.

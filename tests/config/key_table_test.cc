@@ -1,5 +1,6 @@
 // Goes over the key table: whatever is added there is tested here by itself.
 #include <map>
+#include <ostream>
 #include <set>
 #include <string>
 
@@ -13,6 +14,9 @@
 #include "marpc/config/settings.h"
 
 namespace marpc {
+
+void PrintTo(const Key& key, std::ostream* out) { *out << key.name; }
+
 namespace {
 
 constexpr Level kLevels[] = {Level::kGlobal, Level::kService, Level::kMethod};
