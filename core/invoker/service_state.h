@@ -1,0 +1,69 @@
+// All that a call reads of its service: one immutable value, replaced whole when the list of instances or the policies
+// change.
+#ifndef MARPC_INVOKER_SERVICE_STATE_H_
+#define MARPC_INVOKER_SERVICE_STATE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "marpc/base/candidate.h"
+#include "marpc/base/clock.h"
+#include "marpc/base/error.h"
+#include "marpc/base/method.h"
+#include "marpc/config/settings.h"
+#include "marpc/filter/filter.h"
+#include "marpc/invoker/route_tree.h"
+#include "marpc/registry/registry.h"
+
+namespace marpc {
+
+class CircuitBreaker;
+class RetryBudget;
+
+// The last resort of a call that failed: fills the reply, or says why it cannot. `error` is what the call failed with,
+// its attempts in the ErrorInfo.
+using Fallback = std::function<absl::Status(const Method& method,
+                                            const google::protobuf::MessageLite& request,
+                                            const absl::Status& error,
+                                            google::protobuf::MessageLite* reply)>;
+
+// What happened off the straight way, since the start. Nothing here is touched by a call that succeeds at once.
+struct CallCounters {
+  std::atomic<uint64_t> retries{0};
+  std::atomic<uint64_t> retries_refused_by_budget{0};
+  std::atomic<uint64_t> refused_by_breaker{0};
+  std::atomic<uint64_t> without_instance{0};
+  std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
+  std::atomic<uint64_t> fallback_answers{0};
+};
+
+struct MethodPolicy {
+  const Method* method = nullptr;
+  MethodSettings settings;
+  bool idempotent = false;
+  std::vector<std::shared_ptr<Filter>> filters;  // those that apply, in ascending order
+  std::shared_ptr<CircuitBreaker> breaker;       // null: none
+  std::shared_ptr<RetryBudget> budget;           // null: none
+  Fallback fallback;                             // null: none
+};
+
+struct ServiceState {
+  std::string service;
+  std::vector<std::shared_ptr<LiveInstance>> live;  // owns what the candidates point to
+  std::vector<Candidate> candidates;
+  std::unique_ptr<RouteTree> routes;
+  std::vector<std::shared_ptr<const MethodPolicy>> methods;  // by Method::ordinal
+  std::shared_ptr<CallCounters> counters;
+  MonotonicTime confirmed_at;
+  ServiceSnapshot::Source source = ServiceSnapshot::Source::kRegistry;
+  // Why no call may be made: the consumer was closed, or its registry never answered. OK otherwise.
+  absl::Status unusable;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_INVOKER_SERVICE_STATE_H_

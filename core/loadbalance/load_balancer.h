@@ -1,0 +1,61 @@
+// Balancers pick one instance of the pool that the routers left.
+//
+// As with routers, the work is split: a LoadBalancer builds a Picker when a pool changes; a call only picks. A balancer
+// of one's own is registered by name (Consumer::RegisterLoadBalancer) and named in YAML.
+#ifndef MARPC_LOADBALANCE_LOAD_BALANCER_H_
+#define MARPC_LOADBALANCE_LOAD_BALANCER_H_
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "marpc/base/candidate.h"
+#include "marpc/base/clock.h"
+#include "marpc/base/random.h"
+
+namespace marpc {
+
+struct PickQuery {
+  // Instances that this call has tried: not to be picked again.
+  absl::Span<const LiveInstance* const> tried;
+  RandomSource& random;
+  MonotonicTime now;
+
+  bool WasTried(const Candidate& candidate) const {
+    return std::find(tried.begin(), tried.end(), candidate.live) != tried.end();
+  }
+};
+
+// Read by all threads at once.
+class Picker {
+ public:
+  virtual ~Picker() = default;
+  // Null when the pool holds no untried instance. Instances that are not reachable (LiveInstance) are passed over where
+  // another is at hand.
+  virtual const Candidate* Pick(const PickQuery& query) const = 0;
+};
+
+// One a service. Build() is called off the call path, by one thread at a time.
+class LoadBalancer {
+ public:
+  virtual ~LoadBalancer() = default;
+  virtual absl::string_view name() const = 0;
+  // `pool` names the pool across changes of the list ("gray=1"), so that a rotation goes on where it was. The
+  // candidates outlive the picker.
+  virtual std::unique_ptr<Picker> Build(absl::string_view pool, CandidateList candidates) = 0;
+};
+
+// "random, roundrobin"
+std::vector<std::string> BuiltInLoadBalancers();
+
+// InvalidArgument for an unknown name; the message lists the known ones. `random` seeds what starts at random.
+absl::StatusOr<std::unique_ptr<LoadBalancer>> MakeLoadBalancer(absl::string_view name,
+                                                               RandomSource& random);
+
+}  // namespace marpc
+
+#endif  // MARPC_LOADBALANCE_LOAD_BALANCER_H_

@@ -1,0 +1,46 @@
+#include "marpc/loadbalance/round_robin.h"
+
+#include <utility>
+
+namespace marpc {
+namespace {
+
+// How many unreachable instances are passed over in one pick: with more of them in a row, the cost of a pick would grow
+// with the size of an outage.
+constexpr size_t kMaxPassedOver = 16;
+
+class RoundRobinPicker final : public Picker {
+ public:
+  RoundRobinPicker(std::shared_ptr<std::atomic<uint64_t>> rotation, CandidateList candidates)
+      : rotation_(std::move(rotation)), candidates_(candidates.begin(), candidates.end()) {}
+
+  const Candidate* Pick(const PickQuery& query) const override {
+    const size_t n = candidates_.size();
+    if (n == 0) return nullptr;
+    const size_t first = rotation_->fetch_add(1, std::memory_order_relaxed) % n;
+    const Candidate* untried = nullptr;
+    size_t passed_over = 0;
+    for (size_t i = 0, at = first; i < n; ++i, at = at + 1 == n ? 0 : at + 1) {
+      const Candidate* candidate = candidates_[at];
+      if (query.WasTried(*candidate)) continue;
+      if (candidate->live->reachable(query.now)) return candidate;
+      if (untried == nullptr) untried = candidate;
+      if (++passed_over == kMaxPassedOver) break;
+    }
+    return untried;
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<uint64_t>> rotation_;
+  const std::vector<const Candidate*> candidates_;
+};
+
+}  // namespace
+
+std::unique_ptr<Picker> RoundRobin::Build(absl::string_view pool, CandidateList candidates) {
+  std::shared_ptr<std::atomic<uint64_t>>& rotation = rotations_[std::string(pool)];
+  if (rotation == nullptr) rotation = std::make_shared<std::atomic<uint64_t>>(start_);
+  return std::make_unique<RoundRobinPicker>(rotation, candidates);
+}
+
+}  // namespace marpc
