@@ -2,9 +2,11 @@
 #ifndef MARPC_BASE_CANCEL_H_
 #define MARPC_BASE_CANCEL_H_
 
+#include <algorithm>
 #include <atomic>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 
 namespace marpc {
@@ -27,7 +29,7 @@ class CancelSignal {
   void Cancel() {
     absl::MutexLock lock(&mutex_);
     if (cancelled_.exchange(true)) return;
-    if (observer_ != nullptr) observer_->OnCancel();
+    for (Observer* observer : observers_) observer->OnCancel();
   }
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
 
@@ -35,19 +37,20 @@ class CancelSignal {
   [[nodiscard]] bool Attach(Observer* observer) {
     absl::MutexLock lock(&mutex_);
     if (cancelled()) return false;
-    observer_ = observer;
+    observers_.push_back(observer);
     return true;
   }
   // When this returns, OnCancel() neither runs nor will run.
-  void Detach() {
+  void Detach(Observer* observer) {
     absl::MutexLock lock(&mutex_);
-    observer_ = nullptr;
+    const auto it = std::find(observers_.begin(), observers_.end(), observer);
+    if (it != observers_.end()) observers_.erase(it);
   }
 
  private:
   absl::Mutex mutex_;
   std::atomic<bool> cancelled_{false};
-  Observer* observer_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  absl::InlinedVector<Observer*, 1> observers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace marpc

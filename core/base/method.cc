@@ -53,6 +53,16 @@ const Method& InternMethod(const MethodSpec& spec) {
   return method;
 }
 
+std::vector<const Method*> InternedMethods(absl::string_view service) {
+  Interned& all = interned();
+  absl::MutexLock lock(&all.mutex);
+  std::vector<const Method*> methods;
+  const auto it = all.by_service.find(service);
+  if (it == all.by_service.end()) return methods;
+  for (const Method& method : it->second) methods.push_back(&method);
+  return methods;
+}
+
 const Method* InternMethodByPath(absl::string_view path) {
   if (!absl::ConsumePrefix(&path, "/")) return nullptr;
   const size_t slash = path.find('/');

@@ -4,6 +4,7 @@
 #define MARPC_BASE_METHOD_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -47,6 +48,9 @@ const Method& InternMethod(const MethodSpec& spec);
 // this process say of it (messages, idempotency, options). Null when `path` has not that form.
 // Thread-safe.
 const Method* InternMethodByPath(absl::string_view path);
+
+// The methods of `service` interned so far, by ordinal. Thread-safe.
+std::vector<const Method*> InternedMethods(absl::string_view service);
 
 }  // namespace marpc
 

@@ -25,6 +25,8 @@ struct BackoffSettings {
   absl::Duration max = absl::Seconds(1);
   double factor = 2.0;
   double jitter = 0.2;
+
+  friend bool operator==(const BackoffSettings&, const BackoffSettings&) = default;
 };
 
 // Retries cannot exceed a share of the calls (docs/design/retry-budget.md).
@@ -33,6 +35,8 @@ struct RetryBudgetSettings {
   double percent_can_retry = 0.2;  // retries per call, at most
   int min_retries_per_sec = 10;    // a floor, so that a quiet client may retry too
   absl::Duration ttl = absl::Seconds(10);
+
+  friend bool operator==(const RetryBudgetSettings&, const RetryBudgetSettings&) = default;
 };
 
 struct RetrySettings {
@@ -47,6 +51,8 @@ struct RetrySettings {
   std::vector<absl::StatusCode> retry_on;
   BackoffSettings backoff;
   RetryBudgetSettings budget;
+
+  friend bool operator==(const RetrySettings&, const RetrySettings&) = default;
 };
 
 enum class BreakerScope { kService, kMethod };
@@ -62,6 +68,8 @@ struct CircuitBreakerSettings {
   // One success forgets the failures before it. Off: failures count for as long as they are inside
   // the window.
   bool success_resets = false;
+
+  friend bool operator==(const CircuitBreakerSettings&, const CircuitBreakerSettings&) = default;
 };
 
 struct CacheSettings {

@@ -7,7 +7,8 @@
 //     Verdict Before(marpc::FilterCall& call) override { return Verdict::Continue(); }
 //     void After(marpc::FilterCall& call, const absl::Status& status) override { ... }
 //   };
-//   consumer->AddFilter(std::make_shared<Audit>());
+//   marpc::ConsumerOptions options;
+//   options.filters.push_back(std::make_shared<Audit>());
 //
 // Before() runs in ascending order (equal orders as they were added), After() in the reverse one. A filter that answers
 // ends the call at once: no further filter runs, no After(), no breaker, no instance. After() sees answers of the

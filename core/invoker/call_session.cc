@@ -238,7 +238,11 @@ Step CallSession::RefuseForLackOfInstance(MonotonicTime now) {
 Step CallSession::Refuse(absl::StatusCode code, absl::string_view reason,
                          const std::string& message, MonotonicTime now,
                          absl::Duration retry_after) {
-  if (!last_error_.ok()) return FinishUnanswered(std::move(last_error_), now);
+  if (!last_error_.ok()) {
+    // The retry was decided, and does not happen after all.
+    if (policy_->budget != nullptr) policy_->budget->GiveBack(now);
+    return FinishUnanswered(std::move(last_error_), now);
+  }
   absl::Status status(code, message);
   ErrorInfo info;
   info.set_origin(ErrorInfo::FRAMEWORK);

@@ -1,7 +1,7 @@
 // Balancers pick one instance of the pool that the routers left.
 //
 // As with routers, the work is split: a LoadBalancer builds a Picker when a pool changes; a call only picks. A balancer
-// of one's own is registered by name (Consumer::RegisterLoadBalancer) and named in YAML.
+// of one's own is given a name in ConsumerOptions::load_balancers and chosen by it in YAML.
 #ifndef MARPC_LOADBALANCE_LOAD_BALANCER_H_
 #define MARPC_LOADBALANCE_LOAD_BALANCER_H_
 

@@ -3,7 +3,7 @@
 // The work is split: a Router turns a list of candidates into a RouteTable when the list changes; a call only chooses
 // one of the table's pools. So a call costs the same however many instances there are.
 //
-// A router of one's own derives from both and is given to Consumer::AddRouter(). Routers act in the order of order(),
+// A router of one's own derives from both and is given to the consumer in ConsumerOptions::routers. Routers act in the order of order(),
 // each on the pools of the one before.
 #ifndef MARPC_ROUTER_ROUTER_H_
 #define MARPC_ROUTER_ROUTER_H_

@@ -78,6 +78,10 @@ class Connection {
   // The registry says that the endpoint is (back) there: try to connect again at once instead of
   // backing off.
   virtual void ResetBackoff() = 0;
+
+  // No call will come any more but by mistake: running ones end as they would, then the connection is closed. A call
+  // that does come fails with surely_not_sent. Idempotent.
+  virtual void Retire() = 0;
 };
 
 // Makes connections. Thread-safe.

@@ -1,0 +1,126 @@
+#include "marpc/consumer/consumer.h"
+
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
+#include "marpc/base/error.h"
+#include "marpc/consumer/drop_in_channel.h"
+#include "marpc/consumer/gray_marks.h"
+#include "marpc/consumer/service_runtime.h"
+#include "marpc/consumer/settings_check.h"
+#include "marpc/filter/cache_filter.h"
+#include "marpc/filter/mock_filter.h"
+#include "marpc/registry/registry.h"
+#include "marpc/router/gray_router.h"
+#include "marpc/transport/grpc/grpc_transport.h"
+
+namespace marpc {
+
+struct Consumer::Parts {
+  std::shared_ptr<ConsumerContext> context;
+  bool owns_registry = false;
+  absl::Mutex mutex;
+  std::map<std::string, std::shared_ptr<ServiceRuntime>, std::less<>> runtimes ABSL_GUARDED_BY(mutex);
+  bool closed ABSL_GUARDED_BY(mutex) = false;
+};
+
+absl::StatusOr<std::unique_ptr<Consumer>> Consumer::Create(const Settings& settings,
+                                                           ConsumerOptions options) {
+  if (absl::Status status = CheckSettings(settings, options); !status.ok()) return status;
+  auto parts = std::make_shared<Parts>();
+  parts->context = std::make_shared<ConsumerContext>();
+  ConsumerContext& context = *parts->context;
+  context.registry = options.registry;
+  if (context.registry == nullptr) {
+    absl::StatusOr<std::shared_ptr<Registry>> registry = OpenRegistry(settings);
+    if (!registry.ok()) return registry.status();
+    context.registry = *std::move(registry);
+    parts->owns_registry = true;
+  }
+  context.settings = settings;
+  context.options = std::move(options);
+  context.created_at = context.clock.Now();
+  context.transport = MakeGrpcTransport(settings.transport);
+  context.mock = std::make_shared<MockFilter>();
+  context.cache = std::make_shared<CacheFilter>();
+  context.gray = std::make_unique<GrayMarks>([weak = std::weak_ptr<Parts>(parts)] {
+    const std::shared_ptr<Parts> parts = weak.lock();
+    if (parts == nullptr) return;
+    absl::MutexLock lock(&parts->mutex);
+    for (const auto& [service, runtime] : parts->runtimes) runtime->OnGrayMarksChanged();
+  });
+  return std::unique_ptr<Consumer>(new Consumer(std::move(parts)));
+}
+
+Consumer::Consumer(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Consumer::~Consumer() { Close(); }
+
+std::shared_ptr<ServiceRuntime> Consumer::Runtime(absl::string_view service) {
+  absl::MutexLock lock(&parts_->mutex);
+  std::shared_ptr<ServiceRuntime>& runtime = parts_->runtimes[std::string(service)];
+  if (runtime != nullptr) return runtime;
+  ConsumerContext& context = *parts_->context;
+  const ServiceSettings& settings = context.settings.ForService(service);
+  std::vector<std::shared_ptr<Router>> routers;
+  // CheckSettings() has seen that neither of these can fail.
+  if (settings.gray.enabled) routers.push_back(*GrayRouter::Create(settings.gray));
+  for (const auto& make : context.options.routers) routers.push_back(make(service));
+  std::stable_sort(routers.begin(), routers.end(),
+                   [](const auto& a, const auto& b) { return a->order() < b->order(); });
+  const auto own = context.options.load_balancers.find(settings.load_balancer);
+  std::unique_ptr<LoadBalancer> balancer =
+      own != context.options.load_balancers.end()
+          ? own->second(service)
+          : *MakeLoadBalancer(settings.load_balancer, RandomSource::OfThisThread());
+  runtime = std::make_shared<ServiceRuntime>(parts_->context, std::string(service),
+                                             std::move(routers), std::move(balancer));
+  if (parts_->closed) {
+    runtime->Close();
+  } else {
+    runtime->Subscribe();
+  }
+  return runtime;
+}
+
+std::shared_ptr<grpc::Channel> Consumer::Channel(absl::string_view service) {
+  WaitForService(service).IgnoreError();  // the calls say what is missing
+  return MakeDropInChannel(Runtime(service));
+}
+
+absl::Status Consumer::WaitForService(absl::string_view service) {
+  return Runtime(service)->WaitForList();
+}
+
+GrayMarks& Consumer::gray() { return *parts_->context->gray; }
+MockFilter& Consumer::mock() { return *parts_->context->mock; }
+CacheFilter& Consumer::cache() { return *parts_->context->cache; }
+Registry& Consumer::registry() { return *parts_->context->registry; }
+
+std::optional<CircuitBreaker::Snapshot> Consumer::Breaker(absl::string_view method) {
+  const Method* interned = InternMethodByPath(absl::StrCat("/", method));
+  return interned == nullptr ? std::nullopt : Runtime(interned->service)->Breaker(*interned);
+}
+
+const CallCounters& Consumer::Counters(absl::string_view service) {
+  return Runtime(service)->counters();
+}
+
+void Consumer::Close() {
+  std::map<std::string, std::shared_ptr<ServiceRuntime>, std::less<>> runtimes;
+  {
+    absl::MutexLock lock(&parts_->mutex);
+    if (std::exchange(parts_->closed, true)) return;
+    runtimes = parts_->runtimes;
+  }
+  ConsumerContext& context = *parts_->context;
+  // Cancelled calls end at once; one that does not is held up in a callback of its user's.
+  context.in_flight.Close(absl::Seconds(5));
+  for (const auto& [service, runtime] : runtimes) runtime->Close();
+  context.timers.Stop();
+  if (parts_->owns_registry) context.registry->Close();
+}
+
+}  // namespace marpc

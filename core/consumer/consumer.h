@@ -1,0 +1,104 @@
+// A process that calls services: finds their instances and takes every call through filters, breaker, routers, balancer
+// and retries.
+//
+//   absl::StatusOr<marpc::Settings> settings = marpc::LoadSettings("config/consumer.yaml");
+//   absl::StatusOr<std::unique_ptr<marpc::Consumer>> consumer = marpc::Consumer::Create(*settings);
+//   demo::HelloServiceClient client(**consumer);                    // a generated client, or
+//   auto stub = demo::HelloService::NewStub((*consumer)->Channel("demo.HelloService"));   // a stock stub
+//
+// One consumer a process is enough: connections, caches and breakers are shared by all that use it.
+#ifndef MARPC_CONSUMER_CONSUMER_H_
+#define MARPC_CONSUMER_CONSUMER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/config/settings.h"
+#include "marpc/filter/filter.h"
+#include "marpc/invoker/service_state.h"
+#include "marpc/loadbalance/load_balancer.h"
+#include "marpc/router/router.h"
+
+namespace grpc {
+class Channel;
+}  // namespace grpc
+
+namespace marpc {
+
+class CacheFilter;
+class GrayMarks;
+class MockFilter;
+class Registry;
+class ServiceRuntime;
+
+// What a program adds to marpc's own parts.
+struct ConsumerOptions {
+  // Null: the one that the settings name.
+  std::shared_ptr<Registry> registry;
+  // Besides mock and cache.
+  std::vector<std::shared_ptr<Filter>> filters;
+  // Besides gray. Each makes one router a service.
+  std::vector<std::function<std::unique_ptr<Router>(absl::string_view service)>> routers;
+  // Named by `loadbalancer` in YAML. Each makes one balancer a service.
+  std::map<std::string, std::function<std::unique_ptr<LoadBalancer>(absl::string_view service)>>
+      load_balancers;
+  // Named by `fallback` in YAML.
+  std::map<std::string, Fallback> fallbacks;
+  // Told of every transition of every breaker, by the thread that caused it; must not block. `scope` is the service or
+  // the method.
+  std::function<void(absl::string_view scope, const CircuitBreaker::Transition&)> on_breaker_transition;
+};
+
+// Thread-safe.
+class Consumer {
+ public:
+  // InvalidArgument when the settings name what does not exist (a balancer, a fallback, a method of a known service, a
+  // mocked reply that is no JSON of its message); nothing is started then.
+  static absl::StatusOr<std::unique_ptr<Consumer>> Create(const Settings& settings,
+                                                          ConsumerOptions options = {});
+  // As Close().
+  ~Consumer();
+
+  // A channel for stock stubs of that service: blocking, callback and completion-queue calls all go through marpc.
+  // Unary calls only; others are answered with UNIMPLEMENTED. The channel may outlive the consumer.
+  std::shared_ptr<grpc::Channel> Channel(absl::string_view service);
+
+  // Waits until the registry has said which instances `service` has, at most `registry.connectTimeout`; the error says
+  // what is missing. Clients do the same when they are made; calls go on being tried either way.
+  absl::Status WaitForService(absl::string_view service);
+
+  // Marks instances as gray for the calls of this process alone. For the whole cluster: registry().SetGray().
+  GrayMarks& gray();
+  MockFilter& mock();
+  CacheFilter& cache();
+  Registry& registry();
+
+  // The breaker in force for a method ("demo.HelloService/Hello"); none when it has no breaker or was never called.
+  std::optional<CircuitBreaker::Snapshot> Breaker(absl::string_view method);
+  // What happened to the calls of a service off the straight way.
+  const CallCounters& Counters(absl::string_view service);
+
+  // Ends: calls in flight are cancelled (reason CLOSED or CANCELLED), later ones refused, every thread joined.
+  // Idempotent. May be called from a call's own callback.
+  void Close();
+
+  // For ServiceClient.
+  std::shared_ptr<ServiceRuntime> Runtime(absl::string_view service);
+
+ private:
+  struct Parts;
+  explicit Consumer(std::shared_ptr<Parts> parts);
+  std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_CONSUMER_CONSUMER_H_

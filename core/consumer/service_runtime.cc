@@ -1,0 +1,303 @@
+#include "marpc/consumer/service_runtime.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "marpc/base/error.h"
+#include "marpc/consumer/gray_marks.h"
+#include "marpc/filter/cache_filter.h"
+#include "marpc/filter/mock_filter.h"
+#include "marpc/invoker/blocking_call.h"
+#include "marpc/observe/log.h"
+#include "marpc/retry/retry_budget.h"
+
+namespace marpc {
+namespace {
+
+// How long a connection to an instance that left is kept for calls that picked it just before.
+constexpr absl::Duration kRetireAfter = absl::Seconds(5);
+
+std::shared_ptr<const ServiceState> StateWithoutList(const std::string& service,
+                                                     absl::Status unusable) {
+  auto state = std::make_shared<ServiceState>();
+  state->service = service;
+  state->unusable = std::move(unusable);
+  return state;
+}
+
+absl::Status Closed() {
+  return FrameworkError(absl::StatusCode::kUnavailable, reason::kClosed, "the consumer is closed");
+}
+
+// The caller's entries over those of the thread.
+RpcContext Merged(const RpcContext& own) {
+  RpcContext context = RpcContext::Current();
+  for (const auto& [key, value] : own.entries()) context.Set(key, value).IgnoreError();
+  return context;
+}
+
+MonotonicTime DeadlineFrom(absl::Duration timeout, MonotonicTime now) {
+  return timeout > absl::ZeroDuration() ? now + timeout : MonotonicTime::InfiniteFuture();
+}
+
+}  // namespace
+
+ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::string service,
+                               std::vector<std::shared_ptr<Router>> routers,
+                               std::unique_ptr<LoadBalancer> balancer)
+    : context_(std::move(context)),
+      service_(std::move(service)),
+      cell_(StateWithoutList(service_, NotReady())),
+      routers_(std::move(routers)),
+      balancer_(std::move(balancer)) {}
+
+ServiceRuntime::~ServiceRuntime() { Close(); }
+
+void ServiceRuntime::Subscribe() {
+  auto subscription = context_->registry->Subscribe(
+      service_, [weak = weak_from_this()](std::shared_ptr<const ServiceSnapshot> list) {
+        if (const auto self = weak.lock()) self->OnList(std::move(list));
+      });
+  if (subscription.ok()) {
+    subscription_ = *std::move(subscription);
+    return;
+  }
+  absl::Status status = subscription.status();
+  ErrorInfo info;
+  info.set_origin(ErrorInfo::FRAMEWORK);
+  info.set_reason(std::string(reason::kNoAvailableInstance));
+  SetErrorInfo(status, info);
+  absl::MutexLock lock(&mutex_);
+  cell_.Store(StateWithoutList(service_, std::move(status)));
+}
+
+absl::Status ServiceRuntime::NotReady() const {
+  const RegistryState registry = context_->registry->state();
+  return FrameworkError(
+      absl::StatusCode::kUnavailable, reason::kNoAvailableInstance,
+      absl::StrCat("the registry has not yet said which instances ", service_, " has",
+                   registry.connection == RegistryState::Connection::kConnected ? "" : ": not connected",
+                   registry.detail.empty() ? "" : absl::StrCat(" (", registry.detail, ")"),
+                   "; calls will work as soon as it does"));
+}
+
+absl::Status ServiceRuntime::WaitForList() {
+  const absl::Duration timeout = context_->settings.registry.connect_timeout;
+  const bool connected =
+      context_->registry->state().connection == RegistryState::Connection::kConnected;
+  const MonotonicTime now = context_->clock.Now();
+  const MonotonicTime until = (connected ? now : context_->created_at) + timeout;
+  const auto ready = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return list_ != nullptr || closed_; };
+  absl::MutexLock lock(&mutex_);
+  mutex_.AwaitWithTimeout(absl::Condition(&ready), std::max(until - now, absl::ZeroDuration()));
+  if (closed_) return Closed();
+  if (list_ != nullptr) return absl::OkStatus();
+  absl::Status status = NotReady();
+  cell_.Store(StateWithoutList(service_, status));
+  return status;
+}
+
+void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
+  absl::MutexLock lock(&mutex_);
+  if (closed_) return;
+  UpdateInstances(*list);
+  list_ = std::move(list);
+  Publish();
+}
+
+void ServiceRuntime::UpdateInstances(const ServiceSnapshot& list) {
+  std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live;
+  std::map<Endpoint, std::string> owners;
+  for (const Instance& instance : list.instances) {
+    const auto known = live_.find(instance.endpoint);
+    std::shared_ptr<ConnectedInstance> one =
+        known != live_.end() ? known->second
+                             : std::make_shared<ConnectedInstance>(
+                                   instance.endpoint, context_->transport->Connect(instance.endpoint));
+    if (known != live_.end() && owners_[instance.endpoint] != instance.owner) {
+      // Another life of the process: what was learned of the former one no longer holds.
+      one->OnReachable();
+      one->connection().ResetBackoff();
+    }
+    owners[instance.endpoint] = instance.owner;
+    live.emplace(instance.endpoint, std::move(one));
+  }
+  for (const auto& [endpoint, one] : live_) {
+    if (!live.contains(endpoint)) RetireLater(one->shared_connection());
+  }
+  live_ = std::move(live);
+  owners_ = std::move(owners);
+}
+
+void ServiceRuntime::RetireLater(std::shared_ptr<Connection> connection) {
+  context_->timers.At(context_->clock.Now() + kRetireAfter,
+                      [connection = std::move(connection)] { connection->Retire(); });
+}
+
+void ServiceRuntime::Publish() {
+  if (list_ == nullptr || closed_) return;
+  const std::set<Endpoint> marked = context_->gray->Marked();
+  auto state = std::make_shared<ServiceState>();
+  state->service = service_;
+  state->counters = counters_;
+  state->confirmed_at = list_->confirmed_at;
+  state->source = list_->source;
+  state->methods = policies_;
+  state->candidates.reserve(list_->instances.size());
+  for (const Instance& instance : list_->instances) {
+    if (instance.weight == 0) continue;  // drained
+    const std::shared_ptr<ConnectedInstance>& live = live_.at(instance.endpoint);
+    state->live.push_back(live);
+    state->candidates.push_back({instance,
+                                 instance.gray || list_->gray_marks.contains(instance.endpoint) ||
+                                     marked.contains(instance.endpoint),
+                                 live.get()});
+  }
+  RouteTable::Pool all;
+  all.reserve(state->candidates.size());
+  for (const Candidate& candidate : state->candidates) all.push_back(&candidate);
+  state->routes = std::make_unique<RouteTree>(routers_, *balancer_, all);
+  cell_.Store(std::move(state));
+}
+
+void ServiceRuntime::OnGrayMarksChanged() {
+  absl::MutexLock lock(&mutex_);
+  Publish();
+}
+
+void ServiceRuntime::PublishMethod(const Method& method) {
+  absl::MutexLock lock(&mutex_);
+  const std::vector<const Method*> methods = InternedMethods(method.service);
+  for (size_t i = policies_.size(); i < methods.size(); ++i) {
+    policies_.push_back(MakePolicy(*methods[i]));
+  }
+  Publish();
+}
+
+std::shared_ptr<const MethodPolicy> ServiceRuntime::MakePolicy(const Method& method) {
+  auto policy = std::make_shared<MethodPolicy>();
+  policy->method = &method;
+  policy->settings = context_->settings.ForMethod(service_, method.name);
+  policy->idempotent = policy->settings.retry.idempotent.value_or(method.idempotent);
+  policy->filters = {context_->mock, context_->cache};
+  for (const auto& filter : context_->options.filters) policy->filters.push_back(filter);
+  std::erase_if(policy->filters,
+                [&](const auto& f) { return !f->AppliesTo(method, policy->settings); });
+  std::stable_sort(policy->filters.begin(), policy->filters.end(),
+                   [](const auto& a, const auto& b) { return a->order() < b->order(); });
+  policy->breaker = BreakerFor(method, policy->settings);
+  policy->budget = BudgetFor(policy->settings.retry.budget);
+  if (!policy->settings.fallback.empty()) {
+    policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
+  }
+  return policy;
+}
+
+std::shared_ptr<CircuitBreaker> ServiceRuntime::BreakerFor(const Method& method,
+                                                           const MethodSettings& settings) {
+  const CircuitBreakerSettings& breaker = settings.circuit_breaker;
+  if (!breaker.enabled) return nullptr;
+  // Settings of a method's own ask for a breaker of its own.
+  const CircuitBreakerSettings& shared = context_->settings.ForMethod(service_, "").circuit_breaker;
+  if (breaker.scope == BreakerScope::kMethod || breaker != shared) {
+    return MakeBreaker(breaker, method.full_name);
+  }
+  if (service_breaker_ == nullptr) service_breaker_ = MakeBreaker(shared, service_);
+  return service_breaker_;
+}
+
+std::shared_ptr<CircuitBreaker> ServiceRuntime::MakeBreaker(const CircuitBreakerSettings& settings,
+                                                            const std::string& scope) const {
+  return std::make_shared<CircuitBreaker>(
+      settings, [scope, listener = context_->options.on_breaker_transition](
+                    const CircuitBreaker::Transition& transition) {
+        Logger()->warn("event=breaker scope={} from={} to={} failures={}", scope,
+                       BreakerStateName(transition.from), BreakerStateName(transition.to),
+                       transition.failures);
+        if (listener != nullptr) listener(scope, transition);
+      });
+}
+
+std::shared_ptr<RetryBudget> ServiceRuntime::BudgetFor(const RetryBudgetSettings& settings) {
+  if (!settings.enabled) return nullptr;
+  const MonotonicTime now = context_->clock.Now();
+  if (settings != context_->settings.ForMethod(service_, "").retry.budget) {
+    return std::make_shared<RetryBudget>(settings, now);
+  }
+  if (service_budget_ == nullptr) service_budget_ = std::make_shared<RetryBudget>(settings, now);
+  return service_budget_;
+}
+
+absl::Status ServiceRuntime::Call(const Method& method,
+                                  const google::protobuf::MessageLite& request,
+                                  google::protobuf::MessageLite* reply,
+                                  const CallOptions& options) {
+  if (static_cast<size_t>(method.ordinal) >= cell_.Load()->methods.size()) PublishMethod(method);
+  const RpcContext* context = &RpcContext::Current();
+  std::optional<RpcContext> merged;
+  if (!options.context.empty()) context = &merged.emplace(Merged(options.context));
+  Metadata metadata;
+  EncodeContext(*context, metadata);
+
+  CancelSignal own_cancel;
+  CancelSignal& cancel = options.cancel == nullptr ? own_cancel : *options.cancel;
+  InFlightCalls::Entry entry(&cancel);
+  if (!context_->in_flight.Enter(entry)) return Closed();
+  CallInput input;
+  input.method = &method;
+  input.request = &request;
+  input.reply = reply;
+  input.context = context;
+  input.deadline = DeadlineFrom(options.timeout, context_->clock.Now());
+  input.cancel = &cancel;
+  input.report = options.report;
+  CallSession session(cell_, input);
+  absl::Status status = RunBlocking(session, input, metadata.empty() ? nullptr : &metadata, cancel,
+                                    context_->clock);
+  context_->in_flight.Leave(entry);
+  return status;
+}
+
+void ServiceRuntime::StartAsync(AsyncRequest request) {
+  if (static_cast<size_t>(request.method->ordinal) >= cell_.Load()->methods.size()) {
+    PublishMethod(*request.method);
+  }
+  AsyncCall::Parcel parcel;
+  parcel.context = Merged(request.context);
+  parcel.metadata = std::move(request.metadata);
+  EncodeContext(parcel.context, parcel.metadata);
+  parcel.cancel = request.cancel == nullptr ? std::make_shared<CancelSignal>() : std::move(request.cancel);
+  parcel.keeper = shared_from_this();
+  parcel.done = std::move(request.done);
+  CallInput input;
+  input.method = request.method;
+  input.request = request.request;
+  input.reply = request.reply;
+  input.deadline = request.deadline;
+  input.report = request.report;
+  AsyncCall::Start({cell_, context_->clock, context_->timers, context_->in_flight}, input,
+                   std::move(parcel));
+}
+
+std::optional<CircuitBreaker::Snapshot> ServiceRuntime::Breaker(const Method& method) {
+  absl::MutexLock lock(&mutex_);
+  if (static_cast<size_t>(method.ordinal) >= policies_.size()) return std::nullopt;
+  const auto& breaker = policies_[method.ordinal]->breaker;
+  if (breaker == nullptr) return std::nullopt;
+  return breaker->GetSnapshot(context_->clock.Now());
+}
+
+void ServiceRuntime::Close() {
+  subscription_.reset();
+  std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live;
+  {
+    absl::MutexLock lock(&mutex_);
+    closed_ = true;
+    live.swap(live_);
+    cell_.Store(StateWithoutList(service_, Closed()));
+  }
+  for (const auto& [endpoint, instance] : live) instance->connection().Retire();
+}
+
+}  // namespace marpc

@@ -1,0 +1,121 @@
+// One service of a consumer: keeps the state that its calls read in step with registry, marks and methods.
+#ifndef MARPC_CONSUMER_SERVICE_RUNTIME_H_
+#define MARPC_CONSUMER_SERVICE_RUNTIME_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "marpc/base/clock.h"
+#include "marpc/base/snapshot_cell.h"
+#include "marpc/base/timer_queue.h"
+#include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/consumer/call_options.h"
+#include "marpc/consumer/consumer.h"
+#include "marpc/invoker/async_call.h"
+#include "marpc/invoker/connected_instance.h"
+#include "marpc/invoker/in_flight_calls.h"
+#include "marpc/invoker/service_state.h"
+#include "marpc/registry/registry.h"
+#include "marpc/transport/transport.h"
+
+namespace marpc {
+
+class GrayMarks;
+
+// What the services of one consumer have in common.
+struct ConsumerContext {
+  Settings settings;
+  ConsumerOptions options;
+  std::shared_ptr<Registry> registry;
+  std::shared_ptr<Transport> transport;
+  const Clock& clock = Clock::Real();
+  MonotonicTime created_at;
+  TimerQueue timers;
+  InFlightCalls in_flight;
+  std::shared_ptr<MockFilter> mock;
+  std::shared_ptr<CacheFilter> cache;
+  std::unique_ptr<GrayMarks> gray;
+};
+
+// Thread-safe. Owned by clients, channels and the consumer together.
+class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime> {
+ public:
+  // Make one with std::make_shared, then Subscribe().
+  ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::string service,
+                 std::vector<std::shared_ptr<Router>> routers, std::unique_ptr<LoadBalancer> balancer);
+  ~ServiceRuntime();
+
+  void Subscribe();
+  // Waits for the first list; see Consumer::WaitForService().
+  absl::Status WaitForList();
+  // This process's gray marks changed.
+  void OnGrayMarksChanged();
+  // No call is let in any more; connections are given back.
+  void Close();
+
+  absl::Status Call(const Method& method, const google::protobuf::MessageLite& request,
+                    google::protobuf::MessageLite* reply, const CallOptions& options);
+
+  // A call in all its parts, for those that bring more than CallOptions can say.
+  struct AsyncRequest {
+    const Method* method = nullptr;
+    const google::protobuf::MessageLite* request = nullptr;
+    google::protobuf::MessageLite* reply = nullptr;
+    MonotonicTime deadline = MonotonicTime::InfiniteFuture();
+    RpcContext context;
+    Metadata metadata;  // besides the context's
+    std::shared_ptr<CancelSignal> cancel;
+    CallReport* report = nullptr;
+    absl::AnyInvocable<void(absl::Status)> done;
+  };
+  // The messages live until `done` has run.
+  void StartAsync(AsyncRequest request);
+
+  std::optional<CircuitBreaker::Snapshot> Breaker(const Method& method);
+  const CallCounters& counters() const { return *counters_; }
+  const std::string& service() const { return service_; }
+
+ private:
+  void OnList(std::shared_ptr<const ServiceSnapshot> list);
+  // Publishes a state made of the list, the marks and the methods as they are now.
+  void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UpdateInstances(const ServiceSnapshot& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RetireLater(std::shared_ptr<Connection> connection);
+  void PublishMethod(const Method& method);
+  std::shared_ptr<const MethodPolicy> MakePolicy(const Method& method)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<CircuitBreaker> BreakerFor(const Method& method, const MethodSettings& settings)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<CircuitBreaker> MakeBreaker(const CircuitBreakerSettings& settings,
+                                              const std::string& scope) const;
+  std::shared_ptr<RetryBudget> BudgetFor(const RetryBudgetSettings& settings)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status NotReady() const;
+
+  const std::shared_ptr<ConsumerContext> context_;
+  const std::string service_;
+  const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
+  SnapshotCell<ServiceState> cell_;
+
+  absl::Mutex mutex_;
+  const std::vector<std::shared_ptr<Router>> routers_;
+  const std::unique_ptr<LoadBalancer> balancer_;
+  std::shared_ptr<const ServiceSnapshot> list_ ABSL_GUARDED_BY(mutex_);
+  std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live_ ABSL_GUARDED_BY(mutex_);
+  std::map<Endpoint, std::string> owners_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const MethodPolicy>> policies_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<CircuitBreaker> service_breaker_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<RetryBudget> service_budget_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<Subscription> subscription_;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_CONSUMER_SERVICE_RUNTIME_H_

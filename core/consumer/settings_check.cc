@@ -1,0 +1,76 @@
+#include "marpc/consumer/settings_check.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "marpc/base/method.h"
+#include "marpc/filter/mock_filter.h"
+#include "marpc/router/gray_router.h"
+
+namespace marpc {
+namespace {
+
+absl::Status Prefixed(absl::string_view where, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
+}
+
+absl::Status CheckService(absl::string_view where, const ServiceSettings& settings,
+                          const ConsumerOptions& options) {
+  if (settings.gray.enabled) {
+    const auto gray = GrayRouter::Create(settings.gray);
+    if (!gray.ok()) return Prefixed(where, gray.status());
+  }
+  std::vector<std::string> known = BuiltInLoadBalancers();
+  for (const auto& [name, make] : options.load_balancers) known.push_back(name);
+  if (std::find(known.begin(), known.end(), settings.load_balancer) == known.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(where, ": loadbalancer '", settings.load_balancer,
+                                                   "' is unknown; known: ", absl::StrJoin(known, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMethod(absl::string_view where, const MethodSettings& settings,
+                         const ConsumerOptions& options) {
+  if (absl::Status status = CircuitBreaker::Validate(settings.circuit_breaker); !status.ok()) {
+    return Prefixed(where, status);
+  }
+  if (settings.fallback.empty() || options.fallbacks.contains(settings.fallback)) {
+    return absl::OkStatus();
+  }
+  std::vector<std::string> known;
+  for (const auto& [name, fallback] : options.fallbacks) known.push_back(name);
+  return absl::InvalidArgumentError(
+      absl::StrCat(where, ": fallback '", settings.fallback, "' was not registered; registered: ",
+                   known.empty() ? "none" : absl::StrJoin(known, ", "),
+                   "; add it to ConsumerOptions::fallbacks"));
+}
+
+}  // namespace
+
+absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& options) {
+  if (options.routers.size() + 1 > RouteMemo::kMaxRouters) {
+    return absl::InvalidArgumentError(absl::StrCat("at most ", RouteMemo::kMaxRouters - 1,
+                                                   " routers can be added, not ", options.routers.size()));
+  }
+  const std::string file = settings.source.empty() ? "settings" : settings.source;
+  if (auto s = CheckService(file, settings.service_defaults, options); !s.ok()) return s;
+  if (auto s = CheckMethod(file, settings.method_defaults, options); !s.ok()) return s;
+  for (const auto& [service, own] : settings.services) {
+    const std::string where = absl::StrCat(file, ": services.", service);
+    if (auto s = CheckService(where, own.service, options); !s.ok()) return s;
+    if (auto s = CheckMethod(where, own.method_defaults, options); !s.ok()) return s;
+    for (const auto& [name, method] : own.methods) {
+      const std::string place = absl::StrCat(where, ".methods.", name);
+      if (auto s = CheckMethod(place, method, options); !s.ok()) return s;
+      const Method* interned = InternMethodByPath(absl::StrCat("/", service, "/", name));
+      if (interned == nullptr) continue;
+      if (auto s = Prefixed(file, MockFilter::Check(*interned, method.mock)); !s.ok()) return s;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace marpc

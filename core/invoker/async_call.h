@@ -1,0 +1,77 @@
+// Drives a call without a thread of its own: each step is taken by the thread that brings the news.
+#ifndef MARPC_INVOKER_ASYNC_CALL_H_
+#define MARPC_INVOKER_ASYNC_CALL_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "marpc/base/cancel.h"
+#include "marpc/base/clock.h"
+#include "marpc/base/timer_queue.h"
+#include "marpc/invoker/call_session.h"
+#include "marpc/invoker/in_flight_calls.h"
+#include "marpc/transport/transport.h"
+
+namespace marpc {
+
+// What all calls of a service share.
+struct CallEnvironment {
+  const SnapshotCell<ServiceState>& cell;
+  const Clock& clock;
+  TimerQueue& timers;
+  InFlightCalls& in_flight;
+};
+
+// Keeps itself alive until it has ended.
+class AsyncCall final : public std::enable_shared_from_this<AsyncCall>, CancelSignal::Observer {
+ public:
+  // What a call brings along and keeps until its end.
+  struct Parcel {
+    RpcContext context;
+    Metadata metadata;
+    std::shared_ptr<CancelSignal> cancel;  // never null
+    // Keeps the environment and the messages alive.
+    std::shared_ptr<void> keeper;
+    // Runs once, last, without a lock.
+    absl::AnyInvocable<void(absl::Status)> done;
+  };
+
+  // `input` names the method, the messages, the deadline and the report; its context and cancel are the parcel's.
+  static void Start(const CallEnvironment& environment, CallInput input, Parcel parcel);
+
+  // Use Start().
+  AsyncCall(const CallEnvironment& environment, CallInput input, Parcel parcel);
+
+ private:
+  void Drive(Step step);
+  void Attempt(const Step& step);
+  // Waits for `until` and, if given, for `pending`; goes on by Resume().
+  void Wait(MonotonicTime until, Step step);
+  void Wake(uint64_t wait);
+  void OnCancel() override;
+  void End(absl::Status status);
+  Moment Now() const { return {environment_.clock.Now(), RandomSource::OfThisThread()}; }
+
+  const CallEnvironment environment_;
+  Parcel parcel_;
+  const CallInput input_;
+  CallSession session_;
+  InFlightCalls::Entry entry_;
+  bool entered_ = false;
+
+  // One wait at a time; the first to move its number on ends it.
+  absl::Mutex mutex_;
+  uint64_t wait_ ABSL_GUARDED_BY(mutex_) = 0;
+  TimerQueue::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
+  PendingAnswer::Ticket ticket_ ABSL_GUARDED_BY(mutex_) = 0;
+  Step waiting_step_;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_INVOKER_ASYNC_CALL_H_

@@ -1,0 +1,76 @@
+#include "marpc/invoker/blocking_call.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "marpc/invoker/connected_instance.h"
+
+namespace marpc {
+namespace {
+
+// Woken by a cancellation, by an answer, or by time. Shared, since an answer may come when nobody waits any more.
+class Wakeup final : public CancelSignal::Observer {
+ public:
+  void OnCancel() override { Wake(); }
+  void Wake() {
+    absl::MutexLock lock(&mutex_);
+    woken_ = true;
+  }
+  void WaitFor(absl::Duration timeout) {
+    absl::MutexLock lock(&mutex_);
+    mutex_.AwaitWithTimeout(absl::Condition(&woken_), timeout);
+  }
+
+ private:
+  absl::Mutex mutex_;
+  bool woken_ = false;
+};
+
+void WaitUntil(MonotonicTime time, CancelSignal& cancel, const Clock& clock) {
+  Wakeup wakeup;
+  if (!cancel.Attach(&wakeup)) return;
+  wakeup.WaitFor(time - clock.Now());
+  cancel.Detach(&wakeup);
+}
+
+void WaitForAnswer(PendingAnswer& answer, MonotonicTime deadline, CancelSignal& cancel,
+                   const Clock& clock) {
+  const auto wakeup = std::make_shared<Wakeup>();
+  if (!cancel.Attach(wakeup.get())) return;
+  const PendingAnswer::Ticket ticket = answer.WhenSettled([wakeup] { wakeup->Wake(); });
+  wakeup->WaitFor(deadline - clock.Now());
+  answer.Forget(ticket);
+  cancel.Detach(wakeup.get());
+}
+
+}  // namespace
+
+absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata* metadata,
+                         CancelSignal& cancel, const Clock& clock) {
+  RandomSource& random = RandomSource::OfThisThread();
+  const auto moment = [&] { return Moment{clock.Now(), random}; };
+  Moment started = moment();
+  Step step = session.Start(started);
+  while (step.kind != Step::Kind::kDone) {
+    if (step.kind == Step::Kind::kWaitForAnswer) {
+      WaitForAnswer(*step.pending, step.deadline, cancel, clock);
+      step = session.OnAnswerSettled(moment());
+      continue;
+    }
+    if (step.start_at > started.now) WaitUntil(step.start_at, cancel, clock);
+    AttemptRequest attempt;
+    attempt.method = input.method;
+    attempt.request = input.request;
+    attempt.reply = input.reply;
+    attempt.deadline = step.deadline;
+    attempt.metadata = metadata;
+    attempt.previous_attempts = step.previous_attempts;
+    attempt.cancel = &cancel;
+    AttemptOutcome outcome = static_cast<ConnectedInstance*>(step.instance)->connection().Call(attempt);
+    step = session.OnAttemptDone(std::move(outcome), moment());
+  }
+  return std::move(step.status);
+}
+
+}  // namespace marpc

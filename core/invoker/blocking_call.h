@@ -1,0 +1,19 @@
+// Drives a call in the thread that makes it.
+#ifndef MARPC_INVOKER_BLOCKING_CALL_H_
+#define MARPC_INVOKER_BLOCKING_CALL_H_
+
+#include "absl/status/status.h"
+#include "marpc/base/cancel.h"
+#include "marpc/base/clock.h"
+#include "marpc/invoker/call_session.h"
+#include "marpc/transport/transport.h"
+
+namespace marpc {
+
+// Runs `session`, which was made from `input`, to its end. `cancel` is the input's.
+absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata* metadata,
+                         CancelSignal& cancel, const Clock& clock);
+
+}  // namespace marpc
+
+#endif  // MARPC_INVOKER_BLOCKING_CALL_H_

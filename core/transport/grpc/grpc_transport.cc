@@ -1,0 +1,267 @@
+#include "marpc/transport/grpc/grpc_transport.h"
+
+#include <arpa/inet.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "google/protobuf/message_lite.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/impl/client_unary_call.h"
+#include "grpcpp/impl/rpc_method.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/support/channel_arguments.h"
+#include "grpcpp/support/client_callback.h"
+#include "grpcpp/completion_queue.h"
+#include "marpc/base/error.h"
+#include "marpc/transport/grpc/status.h"
+
+namespace marpc {
+namespace {
+
+using google::protobuf::MessageLite;
+
+// gRPC calls the peer by its address once the call has reached a connection, and by the channel's target before. The
+// target is therefore written in a form that no address has.
+std::string TargetOf(const Endpoint& endpoint) {
+  if (endpoint.is_unix()) return absl::StrCat("unix://", endpoint.host());
+  in_addr v4;
+  if (inet_pton(AF_INET, endpoint.host().c_str(), &v4) == 1) {
+    return absl::StrCat("ipv4:///", endpoint.ToString());
+  }
+  if (absl::StrContains(endpoint.host(), ':')) return absl::StrCat("ipv6:///", endpoint.ToString());
+  return absl::StrCat("dns:///", endpoint.ToString());
+}
+
+grpc::ChannelArguments ArgumentsFor(const TransportSettings& settings) {
+  const auto ms = [](absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); };
+  grpc::ChannelArguments args;
+  // Ours are the only retries: gRPC's would multiply them.
+  args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  // An HTTP proxy of the environment is for the web, not for the neighbour's port.
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, ms(settings.reconnect_backoff_initial));
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, ms(settings.reconnect_backoff_initial));
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, ms(settings.reconnect_backoff_max));
+  if (settings.keepalive_time > absl::ZeroDuration()) {
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, ms(settings.keepalive_time));
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ms(settings.keepalive_timeout));
+  }
+  args.SetMaxReceiveMessageSize(static_cast<int>(settings.max_receive_message_size));
+  // Our own check of what is sent comes first, and says more.
+  args.SetMaxSendMessageSize(-1);
+  return args;
+}
+
+// What a finished call says about itself.
+AttemptOutcome OutcomeOf(const grpc::Status& status, const grpc::ClientContext& context,
+                         const std::string& target, const CancelSignal* cancel) {
+  using Source = AttemptOutcome::Source;
+  AttemptOutcome outcome;
+  if (status.ok()) return outcome;
+  outcome.status = ToAbslStatus(status);
+  for (const auto& [key, value] : context.GetServerTrailingMetadata()) {
+    outcome.trailers.emplace_back(std::string(key.data(), key.size()),
+                                  std::string(value.data(), value.size()));
+  }
+  bool handler = false;
+  for (const auto& [key, value] : outcome.trailers) {
+    if (key == kOriginTrailer && value == kOriginHandler) handler = true;
+    int64_t pushback_ms = 0;
+    if (key == "grpc-retry-pushback-ms") {
+      outcome.pushback = absl::SimpleAtoi(value, &pushback_ms) ? absl::Milliseconds(pushback_ms)
+                                                               : absl::Milliseconds(-1);
+    }
+  }
+  if (handler) return outcome;
+  if (cancel != nullptr && cancel->cancelled() &&
+      status.error_code() == grpc::StatusCode::CANCELLED) {
+    outcome.source = Source::kLocal;
+    return outcome;
+  }
+  // gRPC's own check; a server's RESOURCE_EXHAUSTED says other things.
+  if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
+      absl::StartsWith(status.error_message(), "Received message larger than max")) {
+    outcome.source = Source::kLocal;
+    outcome.status = absl::ResourceExhaustedError(absl::StrCat(
+        "the answer is larger than transport.maxReceiveMessageSize (", status.error_message(), ")"));
+    return outcome;
+  }
+  const std::optional<ErrorInfo> info = marpc::GetErrorInfo(outcome.status);
+  if (info.has_value() && info->reason() == reason::kOverloaded) {
+    outcome.source = Source::kPeer;
+    outcome.surely_not_sent = true;
+    return outcome;
+  }
+  const bool reached_connection = context.peer() != target;
+  outcome.surely_not_sent = !reached_connection;
+  const bool answered = reached_connection && !outcome.trailers.empty();
+  const bool of_transport = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                            status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  outcome.source = answered || (reached_connection && !of_transport) ? Source::kPeer : Source::kNetwork;
+  return outcome;
+}
+
+AttemptOutcome TooLargeToSend(size_t size, int64_t max) {
+  AttemptOutcome outcome;
+  outcome.source = AttemptOutcome::Source::kLocal;
+  outcome.status = absl::ResourceExhaustedError(absl::StrCat(
+      "the request has ", size, " bytes, more than transport.maxSendMessageSize allows (", max, ")"));
+  return outcome;
+}
+
+AttemptOutcome HasLeft(const Endpoint& endpoint) {
+  AttemptOutcome outcome;
+  outcome.source = AttemptOutcome::Source::kNetwork;
+  outcome.surely_not_sent = true;
+  outcome.status = absl::UnavailableError(
+      absl::StrCat(endpoint.ToString(), " is no longer listed, and its connection is closed"));
+  return outcome;
+}
+
+class CancelCall final : public CancelSignal::Observer {
+ public:
+  explicit CancelCall(grpc::ClientContext* context) : context_(context) {}
+  void OnCancel() override { context_->TryCancel(); }
+
+ private:
+  grpc::ClientContext* const context_;
+};
+
+class GrpcConnection final : public Connection {
+ public:
+  GrpcConnection(const Endpoint& endpoint, const TransportSettings& settings, const Clock& clock)
+      : endpoint_(endpoint),
+        target_(TargetOf(endpoint)),
+        max_send_(settings.max_send_message_size),
+        clock_(clock),
+        channel_(grpc::CreateCustomChannel(target_, grpc::InsecureChannelCredentials(),
+                                           ArgumentsFor(settings))) {}
+
+  AttemptOutcome Call(const AttemptRequest& request) override {
+    const std::shared_ptr<grpc::Channel> channel = Channel();
+    if (channel == nullptr) return HasLeft(endpoint_);
+    if (const size_t size = request.request->ByteSizeLong(); size > max_send_) {
+      return TooLargeToSend(size, max_send_);
+    }
+    grpc::ClientContext context;
+    Prepare(request, context);
+    CancelCall cancel_call(&context);
+    if (request.cancel != nullptr && !request.cancel->Attach(&cancel_call)) context.TryCancel();
+    const grpc::internal::RpcMethod method(request.method->path.c_str(),
+                                           grpc::internal::RpcMethod::NORMAL_RPC);
+    const grpc::Status status = grpc::internal::BlockingUnaryCall<MessageLite, MessageLite>(
+        channel.get(), method, &context, *request.request, request.reply);
+    if (request.cancel != nullptr) request.cancel->Detach(&cancel_call);
+    return OutcomeOf(status, context, target_, request.cancel);
+  }
+
+  void Start(const AttemptRequest& request,
+             absl::AnyInvocable<void(AttemptOutcome)> done) override {
+    const std::shared_ptr<grpc::Channel> channel = Channel();
+    if (channel == nullptr) return done(HasLeft(endpoint_));
+    if (const size_t size = request.request->ByteSizeLong(); size > max_send_) {
+      return done(TooLargeToSend(size, max_send_));
+    }
+    auto* call = new AsyncAttempt(request, target_, std::move(done));
+    Prepare(request, call->context);
+    if (request.cancel != nullptr && !request.cancel->Attach(&call->cancel_call)) {
+      call->context.TryCancel();
+    }
+    const grpc::internal::RpcMethod method(request.method->path.c_str(),
+                                           grpc::internal::RpcMethod::NORMAL_RPC);
+    grpc::internal::CallbackUnaryCall<MessageLite, MessageLite>(
+        channel.get(), method, &call->context, request.request, request.reply,
+        [call](grpc::Status status) { call->Finish(status); });
+  }
+
+  void ResetBackoff() override {
+    if (const auto channel = Channel()) grpc::experimental::ChannelResetConnectionBackoff(channel.get());
+  }
+
+  void Retire() override {
+    std::shared_ptr<grpc::Channel> dropped;
+    absl::MutexLock lock(&mutex_);
+    dropped.swap(channel_);
+  }
+
+ private:
+  // Owns itself from Start() to its end.
+  struct AsyncAttempt {
+    AsyncAttempt(const AttemptRequest& request, const std::string& target_in,
+                 absl::AnyInvocable<void(AttemptOutcome)> done_in)
+        : cancel_call(&context), cancel(request.cancel), target(target_in), done(std::move(done_in)) {}
+
+    void Finish(const grpc::Status& status) {
+      if (cancel != nullptr) cancel->Detach(&cancel_call);
+      AttemptOutcome outcome = OutcomeOf(status, context, target, cancel);
+      absl::AnyInvocable<void(AttemptOutcome)> then = std::move(done);
+      delete this;
+      then(std::move(outcome));
+    }
+
+    grpc::ClientContext context;
+    CancelCall cancel_call;
+    CancelSignal* const cancel;
+    const std::string target;
+    absl::AnyInvocable<void(AttemptOutcome)> done;
+  };
+
+  std::shared_ptr<grpc::Channel> Channel() {
+    absl::MutexLock lock(&mutex_);
+    return channel_;
+  }
+
+  void Prepare(const AttemptRequest& request, grpc::ClientContext& context) const {
+    if (!request.deadline.is_infinite()) {
+      const absl::Duration left = request.deadline - clock_.Now();
+      context.set_deadline(gpr_time_add(
+          gpr_now(GPR_CLOCK_MONOTONIC),
+          gpr_time_from_nanos(absl::ToInt64Nanoseconds(left), GPR_TIMESPAN)));
+    }
+    if (request.metadata != nullptr) {
+      for (const auto& [key, value] : *request.metadata) context.AddMetadata(key, value);
+    }
+    if (request.previous_attempts > 0) {
+      context.AddMetadata("grpc-previous-rpc-attempts", absl::StrCat(request.previous_attempts));
+    }
+  }
+
+  const Endpoint endpoint_;
+  const std::string target_;
+  const size_t max_send_;
+  const Clock& clock_;
+  absl::Mutex mutex_;
+  std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
+};
+
+class GrpcTransport final : public Transport {
+ public:
+  GrpcTransport(const TransportSettings& settings, const Clock& clock)
+      : settings_(settings), clock_(clock) {}
+
+  std::shared_ptr<Connection> Connect(const Endpoint& endpoint) override {
+    return std::make_shared<GrpcConnection>(endpoint, settings_, clock_);
+  }
+
+ private:
+  const TransportSettings settings_;
+  const Clock& clock_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> MakeGrpcTransport(const TransportSettings& settings, const Clock& clock) {
+  return std::make_unique<GrpcTransport>(settings, clock);
+}
+
+}  // namespace marpc
