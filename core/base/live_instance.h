@@ -1,4 +1,5 @@
-// What a consumer keeps of one instance for as long as the registry lists it, across all changes of the list.
+// What a consumer keeps of one instance for as long as the registry lists it, across all changes of
+// the list.
 #ifndef MARPC_BASE_LIVE_INSTANCE_H_
 #define MARPC_BASE_LIVE_INSTANCE_H_
 
@@ -21,14 +22,16 @@ class LiveInstance {
 
   const Endpoint& endpoint() const { return endpoint_; }
 
-  // An instance that could not be connected to is passed over while others are there, for 0.1 s at first and up to
-  // 5 s: a dead node that the registry still lists must not cost a share of the calls their first attempt.
+  // An instance that could not be connected to is passed over while others are there, for 0.1 s at
+  // first and up to 5 s: a dead node that the registry still lists must not cost a share of the
+  // calls their first attempt.
   bool reachable(MonotonicTime now) const {
     return avoid_until_nanos_.load(std::memory_order_relaxed) <= now.nanos();
   }
   void OnUnreachable(MonotonicTime now) {
     const int failures = std::min(failures_in_row_.fetch_add(1, std::memory_order_relaxed), 6);
-    const absl::Duration pause = std::min(absl::Milliseconds(100) * (1 << failures), absl::Seconds(5));
+    const absl::Duration pause =
+        std::min(absl::Milliseconds(100) * (1 << failures), absl::Seconds(5));
     avoid_until_nanos_.store((now + pause).nanos(), std::memory_order_relaxed);
   }
   // It answered, or the registry says that it is (back) there.

@@ -68,7 +68,8 @@ struct ThreadCache {
   }
 };
 
-// Null before the thread's first use and after its cache's destruction: a static object's destructor may still read.
+// Null before the thread's first use and after its cache's destruction: a static object's
+// destructor may still read.
 thread_local ThreadCache* cache = nullptr;
 thread_local bool cache_destroyed = false;
 struct ThreadCacheOwner {
@@ -122,12 +123,14 @@ std::shared_ptr<const void> UntypedSnapshotCell::Refresh() const {
   if (mine == nullptr) return current;
   mine->Sweep();
   if (slot_ >= mine->by_slot.size()) mine->by_slot.resize(slot_ + 1);
-  // The thread's own control block: copies of it count without touching the one that all threads share.
+  // The thread's own control block: copies of it count without touching the one that all threads
+  // share.
   auto box = std::make_shared<std::shared_ptr<const void>>(std::move(current));
   std::shared_ptr<const void> own(box, box->get());
   std::swap(mine->by_slot[slot_].value, own);
   mine->by_slot[slot_].version = version;
-  // `own` now holds the value before, whose destructor may read this very cache: copy first, let go last.
+  // `own` now holds the value before, whose destructor may read this very cache: copy first, let go
+  // last.
   return mine->by_slot[slot_].value;
 }
 

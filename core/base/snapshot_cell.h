@@ -4,10 +4,11 @@
 //   std::shared_ptr<const ServiceState> state = cell.Load();   // on the call path
 //   cell.Store(next);                                          // on a change
 //
-// Each thread keeps a reference of its own, checked against the cell's version, so that Load() touches no memory that
-// another thread writes: its shared_ptr counts in a control block that belongs to the thread. The price: a thread that
-// has read a cell keeps the last value that it saw until it reads that cell again, reads any cell after this one is
-// gone, or ends. Values must therefore not hold what has to be given back at once (sockets).
+// Each thread keeps a reference of its own, checked against the cell's version, so that Load()
+// touches no memory that another thread writes: its shared_ptr counts in a control block that
+// belongs to the thread. The price: a thread that has read a cell keeps the last value that it saw
+// until it reads that cell again, reads any cell after this one is gone, or ends. Values must
+// therefore not hold what has to be given back at once (sockets).
 #ifndef MARPC_BASE_SNAPSHOT_CELL_H_
 #define MARPC_BASE_SNAPSHOT_CELL_H_
 
@@ -49,9 +50,7 @@ class SnapshotCell {
  public:
   explicit SnapshotCell(std::shared_ptr<const T> initial) : cell_(std::move(initial)) {}
   // The value last stored.
-  std::shared_ptr<const T> Load() const {
-    return std::static_pointer_cast<const T>(cell_.Load());
-  }
+  std::shared_ptr<const T> Load() const { return std::static_pointer_cast<const T>(cell_.Load()); }
   void Store(std::shared_ptr<const T> next) { cell_.Store(std::move(next)); }
 
  private:

@@ -1,4 +1,5 @@
-// Runs functions at given times, on one thread of its own: backoffs and deadlines of asynchronous calls.
+// Runs functions at given times, on one thread of its own: backoffs and deadlines of asynchronous
+// calls.
 #ifndef MARPC_BASE_TIMER_QUEUE_H_
 #define MARPC_BASE_TIMER_QUEUE_H_
 
@@ -26,7 +27,8 @@ class TimerQueue {
   // True when the timer was taken back; false when it has run, runs now, or never was.
   bool Cancel(TimerId id);
 
-  // Drops what has not run and joins the thread; from a timer's own function, lets the thread end by itself.
+  // Drops what has not run and joins the thread; from a timer's own function, lets the thread end
+  // by itself.
   void Stop();
 
  private:

@@ -41,7 +41,8 @@ CircuitBreaker::CircuitBreaker(const CircuitBreakerSettings& settings, Listener 
     : settings_(settings), listener_(std::move(listener)) {}
 
 CircuitBreaker::Admission CircuitBreaker::TryAcquire(MonotonicTime now) {
-  // The generation first: if the state changes in between, the permit is of before and its result is ignored.
+  // The generation first: if the state changes in between, the permit is of before and its result
+  // is ignored.
   const uint64_t generation = generation_.load(std::memory_order_acquire);
   if (state() == BreakerState::kClosed) {
     return {.allowed = true, .permit = {.generation = generation}, .retry_after = {}};
@@ -166,14 +167,14 @@ void CircuitBreaker::ForgetFailures() {
 }
 
 int CircuitBreaker::FailuresInWindow(MonotonicTime now) const {
-  return static_cast<int>(std::count_if(failure_times_.begin(), failure_times_.end(), [&](auto t) {
-    return now - t < settings_.window_size;
-  }));
+  return static_cast<int>(std::count_if(failure_times_.begin(), failure_times_.end(),
+                                        [&](auto t) { return now - t < settings_.window_size; }));
 }
 
 void CircuitBreaker::GiveBackProbe() {
-  // The oldest: should it be an expired one that comes back after all, its result counts like any other's, and the
-  // number of probes out can only be taken for larger than it is, never for smaller.
+  // The oldest: should it be an expired one that comes back after all, its result counts like any
+  // other's, and the number of probes out can only be taken for larger than it is, never for
+  // smaller.
   if (!probes_.empty()) probes_.erase(probes_.begin());
 }
 

@@ -1,21 +1,24 @@
-// Leaves a sick service alone: after `fault_limit` failures inside a sliding window no call is let through for a while;
-// then a few probes decide whether it is back.
+// Leaves a sick service alone: after `fault_limit` failures inside a sliding window no call is let
+// through for a while; then a few probes decide whether it is back.
 //
 //   CircuitBreaker breaker(settings);
 //   CircuitBreaker::Admission admission = breaker.TryAcquire(clock.Now());
 //   if (!admission.allowed) return TooEarly(admission.retry_after);
 //   ...
-//   ok ? breaker.OnSuccess(admission.permit, clock.Now()) : breaker.OnFailure(admission.permit, clock.Now());
+//   ok ? breaker.OnSuccess(admission.permit, clock.Now()) : breaker.OnFailure(admission.permit,
+//   clock.Now());
 //
-//   CLOSED ── fault_limit failures within window_size ──> OPEN ── half_open_initial_delay ──> HALF_OPEN
+//   CLOSED ── fault_limit failures within window_size ──> OPEN ── half_open_initial_delay ──>
+//   HALF_OPEN
 //     ^                                                    ^                                      |
 //     |                                                    └──── a probe failed; half_open_delay ─┤
 //     └─────────────────────────────── half_open_probes probes succeeded ─────────────────────────┘
 //
-// Works on anything, with or without RPC. An answer of any kind is a success: what is judged is whether the peer
-// answers. Every permit that was given must be given back by OnSuccess, OnFailure or Release; one that never is does not
-// wedge the breaker: after half_open_delay its place is given to another probe. A permit carries the breaker's
-// generation: a result from before a transition changes nothing after it.
+// Works on anything, with or without RPC. An answer of any kind is a success: what is judged is
+// whether the peer answers. Every permit that was given must be given back by OnSuccess, OnFailure
+// or Release; one that never is does not wedge the breaker: after half_open_delay its place is
+// given to another probe. A permit carries the breaker's generation: a result from before a
+// transition changes nothing after it.
 #ifndef MARPC_CIRCUITBREAKER_CIRCUIT_BREAKER_H_
 #define MARPC_CIRCUITBREAKER_CIRCUIT_BREAKER_H_
 
@@ -70,8 +73,8 @@ class CircuitBreaker {
   // What is wrong with `settings`, if anything.
   static absl::Status Validate(const CircuitBreakerSettings& settings);
 
-  // `settings` must be valid. `listener` is called at every transition, by the thread that caused it, after the
-  // transition and without a lock.
+  // `settings` must be valid. `listener` is called at every transition, by the thread that caused
+  // it, after the transition and without a lock.
   explicit CircuitBreaker(const CircuitBreakerSettings& settings, Listener listener = nullptr);
 
   Admission TryAcquire(MonotonicTime now);
@@ -94,7 +97,8 @@ class CircuitBreaker {
   void ForgetFailures() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int FailuresInWindow(MonotonicTime now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveBackProbe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the lock, runs `change` and then, without the lock, the listener for the transitions it made.
+  // Takes the lock, runs `change` and then, without the lock, the listener for the transitions it
+  // made.
   template <typename Change>
   void Locked(Change change);
 

@@ -23,7 +23,8 @@ struct Consumer::Parts {
   std::shared_ptr<ConsumerContext> context;
   bool owns_registry = false;
   absl::Mutex mutex;
-  std::map<std::string, std::shared_ptr<ServiceRuntime>, std::less<>> runtimes ABSL_GUARDED_BY(mutex);
+  std::map<std::string, std::shared_ptr<ServiceRuntime>, std::less<>> runtimes
+      ABSL_GUARDED_BY(mutex);
   bool closed ABSL_GUARDED_BY(mutex) = false;
 };
 

@@ -1,10 +1,11 @@
-// A process that calls services: finds their instances and takes every call through filters, breaker, routers, balancer
-// and retries.
+// A process that calls services: finds their instances and takes every call through filters,
+// breaker, routers, balancer and retries.
 //
 //   absl::StatusOr<marpc::Settings> settings = marpc::LoadSettings("config/consumer.yaml");
 //   absl::StatusOr<std::unique_ptr<marpc::Consumer>> consumer = marpc::Consumer::Create(*settings);
 //   demo::HelloServiceClient client(**consumer);                    // a generated client, or
-//   auto stub = demo::HelloService::NewStub((*consumer)->Channel("demo.HelloService"));   // a stock stub
+//   auto stub = demo::HelloService::NewStub((*consumer)->Channel("demo.HelloService"));   // a
+//   stock stub
 //
 // One consumer a process is enough: connections, caches and breakers are shared by all that use it.
 #ifndef MARPC_CONSUMER_CONSUMER_H_
@@ -52,42 +53,47 @@ struct ConsumerOptions {
       load_balancers;
   // Named by `fallback` in YAML.
   std::map<std::string, Fallback> fallbacks;
-  // Told of every transition of every breaker, by the thread that caused it; must not block. `scope` is the service or
-  // the method.
-  std::function<void(absl::string_view scope, const CircuitBreaker::Transition&)> on_breaker_transition;
+  // Told of every transition of every breaker, by the thread that caused it; must not block.
+  // `scope` is the service or the method.
+  std::function<void(absl::string_view scope, const CircuitBreaker::Transition&)>
+      on_breaker_transition;
 };
 
 // Thread-safe.
 class Consumer {
  public:
-  // InvalidArgument when the settings name what does not exist (a balancer, a fallback, a method of a known service, a
-  // mocked reply that is no JSON of its message); nothing is started then.
+  // InvalidArgument when the settings name what does not exist (a balancer, a fallback, a method of
+  // a known service, a mocked reply that is no JSON of its message); nothing is started then.
   static absl::StatusOr<std::unique_ptr<Consumer>> Create(const Settings& settings,
                                                           ConsumerOptions options = {});
   // As Close().
   ~Consumer();
 
-  // A channel for stock stubs of that service: blocking, callback and completion-queue calls all go through marpc.
-  // Unary calls only; others are answered with UNIMPLEMENTED. The channel may outlive the consumer.
+  // A channel for stock stubs of that service: blocking, callback and completion-queue calls all go
+  // through marpc. Unary calls only; others are answered with UNIMPLEMENTED. The channel may
+  // outlive the consumer.
   std::shared_ptr<grpc::Channel> Channel(absl::string_view service);
 
-  // Waits until the registry has said which instances `service` has, at most `registry.connectTimeout`; the error says
-  // what is missing. Clients do the same when they are made; calls go on being tried either way.
+  // Waits until the registry has said which instances `service` has, at most
+  // `registry.connectTimeout`; the error says what is missing. Clients do the same when they are
+  // made; calls go on being tried either way.
   absl::Status WaitForService(absl::string_view service);
 
-  // Marks instances as gray for the calls of this process alone. For the whole cluster: registry().SetGray().
+  // Marks instances as gray for the calls of this process alone. For the whole cluster:
+  // registry().SetGray().
   GrayMarks& gray();
   MockFilter& mock();
   CacheFilter& cache();
   Registry& registry();
 
-  // The breaker in force for a method ("demo.HelloService/Hello"); none when it has no breaker or was never called.
+  // The breaker in force for a method ("demo.HelloService/Hello"); none when it has no breaker or
+  // was never called.
   std::optional<CircuitBreaker::Snapshot> Breaker(absl::string_view method);
   // What happened to the calls of a service off the straight way.
   const CallCounters& Counters(absl::string_view service);
 
-  // Ends: calls in flight are cancelled (reason CLOSED or CANCELLED), later ones refused, every thread joined.
-  // Idempotent. May be called from a call's own callback.
+  // Ends: calls in flight are cancelled (reason CLOSED or CANCELLED), later ones refused, every
+  // thread joined. Idempotent. May be called from a call's own callback.
   void Close();
 
   // For ServiceClient.

@@ -10,11 +10,11 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/impl/serialization_traits.h"
+#include "grpcpp/security/credentials.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/client_interceptor.h"
-#include "grpcpp/impl/codegen/proto_utils.h"
 #include "marpc/base/error.h"
 #include "marpc/base/method.h"
 #include "marpc/consumer/service_runtime.h"
@@ -28,10 +28,11 @@ using grpc::experimental::ClientRpcInfo;
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 
-// One call. gRPC enters it with the batch that sends, and, after Hijack(), with what is to be received.
+// One call. gRPC enters it with the batch that sends, and, after Hijack(), with what is to be
+// received.
 class CallInterceptor final : public grpc::experimental::Interceptor {
  public:
-  CallInterceptor(std::shared_ptr<ServiceRuntime> runtime, const ClientRpcInfo& info)
+  CallInterceptor(std::shared_ptr<ServiceRuntime> runtime, ClientRpcInfo& info)
       : runtime_(std::move(runtime)),
         unary_(info.type() == ClientRpcInfo::Type::UNARY),
         path_(info.method()),
@@ -67,14 +68,16 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
     for (const auto& [key, value] : *batch->GetSendInitialMetadata()) {
       metadata_.emplace_back(key, value);
     }
-    // The completion-queue API has serialised the message already; the others keep it until the call has ended.
+    // The completion-queue API has serialised the message already; the others keep it until the
+    // call has ended.
     request_ = static_cast<const MessageLite*>(batch->GetSendMessage());
     if (request_ != nullptr) return;
     if (method_->request_prototype == nullptr) {
       status_ = FrameworkError(
           absl::StatusCode::kUnimplemented, reason::kUnimplemented,
-          absl::StrCat(path_, ": its request message is not linked into this process, which a call "
-                              "through the completion-queue API needs"));
+          absl::StrCat(path_,
+                       ": its request message is not linked into this process, which a call "
+                       "through the completion-queue API needs"));
       return;
     }
     own_request_.reset(method_->request_prototype->New());

@@ -12,9 +12,10 @@ namespace marpc {
 
 class ServiceRuntime;
 
-// Unary calls of stock stubs on the channel, in the blocking, callback and completion-queue APIs alike, are taken by one
-// client interceptor, decided and made by marpc, and their answer handed back; the channel itself never connects. The
-// caller's deadline, metadata and TryCancel() hold. Streaming calls are answered with UNIMPLEMENTED.
+// Unary calls of stock stubs on the channel, in the blocking, callback and completion-queue APIs
+// alike, are taken by one client interceptor, decided and made by marpc, and their answer handed
+// back; the channel itself never connects. The caller's deadline, metadata and TryCancel() hold.
+// Streaming calls are answered with UNIMPLEMENTED.
 std::shared_ptr<grpc::Channel> MakeDropInChannel(std::shared_ptr<ServiceRuntime> runtime);
 
 }  // namespace marpc

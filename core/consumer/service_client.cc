@@ -31,10 +31,8 @@ void ServiceClient::StartAsync(
   call.context = options.context;
   call.cancel = options.cancel;
   call.report = options.report;
-  call.done = [request = std::move(request), reply = std::move(reply),
-               done = std::move(done)](absl::Status status) mutable {
-    done(std::move(status), *reply);
-  };
+  call.done = [request = std::move(request), reply = std::move(reply), done = std::move(done)](
+                  absl::Status status) mutable { done(std::move(status), *reply); };
   runtime_->StartAsync(std::move(call));
 }
 

@@ -76,10 +76,11 @@ absl::Status ServiceRuntime::NotReady() const {
   const RegistryState registry = context_->registry->state();
   return FrameworkError(
       absl::StatusCode::kUnavailable, reason::kNoAvailableInstance,
-      absl::StrCat("the registry has not yet said which instances ", service_, " has",
-                   registry.connection == RegistryState::Connection::kConnected ? "" : ": not connected",
-                   registry.detail.empty() ? "" : absl::StrCat(" (", registry.detail, ")"),
-                   "; calls will work as soon as it does"));
+      absl::StrCat(
+          "the registry has not yet said which instances ", service_, " has",
+          registry.connection == RegistryState::Connection::kConnected ? "" : ": not connected",
+          registry.detail.empty() ? "" : absl::StrCat(" (", registry.detail, ")"),
+          "; calls will work as soon as it does"));
 }
 
 absl::Status ServiceRuntime::WaitForList() {
@@ -88,7 +89,8 @@ absl::Status ServiceRuntime::WaitForList() {
       context_->registry->state().connection == RegistryState::Connection::kConnected;
   const MonotonicTime now = context_->clock.Now();
   const MonotonicTime until = (connected ? now : context_->created_at) + timeout;
-  const auto ready = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return list_ != nullptr || closed_; };
+  const auto ready = [this]()
+                         ABSL_NO_THREAD_SAFETY_ANALYSIS { return list_ != nullptr || closed_; };
   absl::MutexLock lock(&mutex_);
   mutex_.AwaitWithTimeout(absl::Condition(&ready), std::max(until - now, absl::ZeroDuration()));
   if (closed_) return Closed();
@@ -112,9 +114,10 @@ void ServiceRuntime::UpdateInstances(const ServiceSnapshot& list) {
   for (const Instance& instance : list.instances) {
     const auto known = live_.find(instance.endpoint);
     std::shared_ptr<ConnectedInstance> one =
-        known != live_.end() ? known->second
-                             : std::make_shared<ConnectedInstance>(
-                                   instance.endpoint, context_->transport->Connect(instance.endpoint));
+        known != live_.end()
+            ? known->second
+            : std::make_shared<ConnectedInstance>(instance.endpoint,
+                                                  context_->transport->Connect(instance.endpoint));
     if (known != live_.end() && owners_[instance.endpoint] != instance.owner) {
       // Another life of the process: what was learned of the former one no longer holds.
       one->OnReachable();
@@ -213,8 +216,8 @@ std::shared_ptr<CircuitBreaker> ServiceRuntime::MakeBreaker(const CircuitBreaker
       settings, [scope, listener = context_->options.on_breaker_transition](
                     const CircuitBreaker::Transition& transition) {
         Logger()->warn("event=breaker scope={} from={} to={} failures={}", scope,
-                       BreakerStateName(transition.from), BreakerStateName(transition.to),
-                       transition.failures);
+                       std::string(BreakerStateName(transition.from)),
+                       std::string(BreakerStateName(transition.to)), transition.failures);
         if (listener != nullptr) listener(scope, transition);
       });
 }
@@ -253,8 +256,8 @@ absl::Status ServiceRuntime::Call(const Method& method,
   input.cancel = &cancel;
   input.report = options.report;
   CallSession session(cell_, input);
-  absl::Status status = RunBlocking(session, input, metadata.empty() ? nullptr : &metadata, cancel,
-                                    context_->clock);
+  absl::Status status =
+      RunBlocking(session, input, metadata.empty() ? nullptr : &metadata, cancel, context_->clock);
   context_->in_flight.Leave(entry);
   return status;
 }
@@ -267,7 +270,8 @@ void ServiceRuntime::StartAsync(AsyncRequest request) {
   parcel.context = Merged(request.context);
   parcel.metadata = std::move(request.metadata);
   EncodeContext(parcel.context, parcel.metadata);
-  parcel.cancel = request.cancel == nullptr ? std::make_shared<CancelSignal>() : std::move(request.cancel);
+  parcel.cancel =
+      request.cancel == nullptr ? std::make_shared<CancelSignal>() : std::move(request.cancel);
   parcel.keeper = shared_from_this();
   parcel.done = std::move(request.done);
   CallInput input;

@@ -1,4 +1,5 @@
-// One service of a consumer: keeps the state that its calls read in step with registry, marks and methods.
+// One service of a consumer: keeps the state that its calls read in step with registry, marks and
+// methods.
 #ifndef MARPC_CONSUMER_SERVICE_RUNTIME_H_
 #define MARPC_CONSUMER_SERVICE_RUNTIME_H_
 
@@ -48,7 +49,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
  public:
   // Make one with std::make_shared, then Subscribe().
   ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::string service,
-                 std::vector<std::shared_ptr<Router>> routers, std::unique_ptr<LoadBalancer> balancer);
+                 std::vector<std::shared_ptr<Router>> routers,
+                 std::unique_ptr<LoadBalancer> balancer);
   ~ServiceRuntime();
 
   void Subscribe();

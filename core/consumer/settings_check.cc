@@ -26,8 +26,9 @@ absl::Status CheckService(absl::string_view where, const ServiceSettings& settin
   std::vector<std::string> known = BuiltInLoadBalancers();
   for (const auto& [name, make] : options.load_balancers) known.push_back(name);
   if (std::find(known.begin(), known.end(), settings.load_balancer) == known.end()) {
-    return absl::InvalidArgumentError(absl::StrCat(where, ": loadbalancer '", settings.load_balancer,
-                                                   "' is unknown; known: ", absl::StrJoin(known, ", ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": loadbalancer '", settings.load_balancer,
+                     "' is unknown; known: ", absl::StrJoin(known, ", ")));
   }
   return absl::OkStatus();
 }
@@ -42,10 +43,10 @@ absl::Status CheckMethod(absl::string_view where, const MethodSettings& settings
   }
   std::vector<std::string> known;
   for (const auto& [name, fallback] : options.fallbacks) known.push_back(name);
-  return absl::InvalidArgumentError(
-      absl::StrCat(where, ": fallback '", settings.fallback, "' was not registered; registered: ",
-                   known.empty() ? "none" : absl::StrJoin(known, ", "),
-                   "; add it to ConsumerOptions::fallbacks"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      where, ": fallback '", settings.fallback,
+      "' was not registered; registered: ", known.empty() ? "none" : absl::StrJoin(known, ", "),
+      "; add it to ConsumerOptions::fallbacks"));
 }
 
 }  // namespace
@@ -53,7 +54,8 @@ absl::Status CheckMethod(absl::string_view where, const MethodSettings& settings
 absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& options) {
   if (options.routers.size() + 1 > RouteMemo::kMaxRouters) {
     return absl::InvalidArgumentError(absl::StrCat("at most ", RouteMemo::kMaxRouters - 1,
-                                                   " routers can be added, not ", options.routers.size()));
+                                                   " routers can be added, not ",
+                                                   options.routers.size()));
   }
   const std::string file = settings.source.empty() ? "settings" : settings.source;
   if (auto s = CheckService(file, settings.service_defaults, options); !s.ok()) return s;

@@ -1,5 +1,5 @@
-// Checks what settings can only be checked against: the parts that a program has registered, and the services whose
-// descriptors are linked into it.
+// Checks what settings can only be checked against: the parts that a program has registered, and
+// the services whose descriptors are linked into it.
 #ifndef MARPC_CONSUMER_SETTINGS_CHECK_H_
 #define MARPC_CONSUMER_SETTINGS_CHECK_H_
 

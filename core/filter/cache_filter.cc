@@ -17,7 +17,7 @@ namespace {
 
 // Entries that differ from call to call and never change an answer.
 constexpr std::array<absl::string_view, 9> kTraceKeys = {
-    "traceId", "trace_id", "spanId",    "span_id",  "parentSpanId",
+    "traceId",        "trace_id",    "spanId",     "span_id",  "parentSpanId",
     "parent_span_id", "traceparent", "tracestate", "requestId"};
 
 bool Varies(const CacheSettings& settings, absl::string_view key) {

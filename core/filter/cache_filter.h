@@ -1,9 +1,10 @@
 // Keeps good answers for a while, so that the same question is not asked twice.
 //
-// The same question is: the same method, the same request (its deterministic bytes) and the same RpcContext entries,
-// so that no caller is served another's answer. Trace ids do not count; `varyOn` names the entries that do, where not
-// all of them. Only successes are kept, each for `ttl`; every method has its own room of `maxEntries` and `maxBytes`, of
-// which the least recently used give way. While one call fetches an answer, further ones for the same wait for it instead of
+// The same question is: the same method, the same request (its deterministic bytes) and the same
+// RpcContext entries, so that no caller is served another's answer. Trace ids do not count;
+// `varyOn` names the entries that do, where not all of them. Only successes are kept, each for
+// `ttl`; every method has its own room of `maxEntries` and `maxBytes`, of which the least recently
+// used give way. While one call fetches an answer, further ones for the same wait for it instead of
 // fetching it too.
 #ifndef MARPC_FILTER_CACHE_FILTER_H_
 #define MARPC_FILTER_CACHE_FILTER_H_

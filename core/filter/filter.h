@@ -10,9 +10,10 @@
 //   marpc::ConsumerOptions options;
 //   options.filters.push_back(std::make_shared<Audit>());
 //
-// Before() runs in ascending order (equal orders as they were added), After() in the reverse one. A filter that answers
-// ends the call at once: no further filter runs, no After(), no breaker, no instance. After() sees answers of the
-// provider, business errors included; a call that was lost on the way gets Abandoned() instead.
+// Before() runs in ascending order (equal orders as they were added), After() in the reverse one. A
+// filter that answers ends the call at once: no further filter runs, no After(), no breaker, no
+// instance. After() sees answers of the provider, business errors included; a call that was lost on
+// the way gets Abandoned() instead.
 #ifndef MARPC_FILTER_FILTER_H_
 #define MARPC_FILTER_FILTER_H_
 
@@ -52,9 +53,9 @@ class Filter {
   struct Verdict {
     enum class Kind { kContinue, kAnswer, kWait };
     Kind kind = Kind::kContinue;
-    absl::Status status;                                       // kAnswer
-    CallReport::Answer answer = CallReport::Answer::kRemote;   // kAnswer: who gave it
-    std::shared_ptr<PendingAnswer> pending;                    // kWait
+    absl::Status status;                                      // kAnswer
+    CallReport::Answer answer = CallReport::Answer::kRemote;  // kAnswer: who gave it
+    std::shared_ptr<PendingAnswer> pending;                   // kWait
 
     static Verdict Continue() { return {}; }
     // The reply is filled, or `status` says why not.
@@ -70,7 +71,8 @@ class Filter {
   virtual ~Filter() = default;
   virtual absl::string_view name() const = 0;
   virtual int order() const { return 0; }
-  // Asked when a method's policy is built: a filter that is off for a method costs its calls nothing.
+  // Asked when a method's policy is built: a filter that is off for a method costs its calls
+  // nothing.
   virtual bool AppliesTo(const Method&, const MethodSettings&) const { return true; }
   virtual Verdict Before(FilterCall& call) = 0;
   virtual void After(FilterCall&, const absl::Status&) {}

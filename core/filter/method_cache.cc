@@ -11,14 +11,14 @@ MethodCache::Lookup MethodCache::Find(const std::string& key, MonotonicTime now)
     const Entries::iterator entry = found->second;
     if (now - entry->stored_at < settings_.ttl) {
       entries_.splice(entries_.begin(), entries_, entry);
-      return {.bytes = entry->bytes};
+      return {entry->bytes, nullptr, false};
     }
     Drop(entry);
   }
   std::shared_ptr<PendingAnswer>& pending = fetching_[key];
   const bool first = pending == nullptr;
   if (first) pending = std::make_shared<PendingAnswer>();
-  return {.pending = pending, .fetch = first};
+  return {nullptr, pending, first};
 }
 
 void MethodCache::Finish(const std::string& key, const std::shared_ptr<PendingAnswer>& pending,
@@ -27,7 +27,8 @@ void MethodCache::Finish(const std::string& key, const std::shared_ptr<PendingAn
   {
     absl::MutexLock lock(&mutex_);
     const auto it = fetching_.find(key);
-    // After Clear() the fetch is no longer ours: its answer may be of before what made the user clear.
+    // After Clear() the fetch is no longer ours: its answer may be of before what made the user
+    // clear.
     if (it != fetching_.end() && it->second == pending) {
       fetching_.erase(it);
       if (bytes != nullptr) Keep(key, std::move(bytes), now);

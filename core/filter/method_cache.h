@@ -26,7 +26,7 @@ class MethodCache {
   struct Lookup {
     std::shared_ptr<const std::string> bytes;  // a hit
     std::shared_ptr<PendingAnswer> pending;    // a miss
-    bool fetch = false;                        // a miss: the caller is the one to fetch, and must call Finish()
+    bool fetch = false;  // a miss: the caller is the one to fetch, and must call Finish()
   };
   Lookup Find(const std::string& key, MonotonicTime now);
 
@@ -56,7 +56,8 @@ class MethodCache {
   mutable absl::Mutex mutex_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   absl::flat_hash_map<absl::string_view, Entries::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::shared_ptr<PendingAnswer>> fetching_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::shared_ptr<PendingAnswer>> fetching_
+      ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -76,18 +76,21 @@ void MockFilter::Set(absl::string_view method, Answer answer) {
 }
 
 void MockFilter::Reply(absl::string_view method, const google::protobuf::MessageLite& reply) {
-  Set(method, [bytes = reply.SerializeAsString(), type = reply.GetTypeName()](
-                  google::protobuf::MessageLite* out) -> absl::Status {
-    if (out->GetTypeName() != type || !out->ParseFromString(bytes)) {
-      return absl::InternalError(absl::StrCat("the mock for this method answers with a ", type,
-                                              ", but the method's reply is a ", out->GetTypeName()));
-    }
-    return absl::OkStatus();
-  });
+  Set(method,
+      [bytes = reply.SerializeAsString(),
+       type = reply.GetTypeName()](google::protobuf::MessageLite* out) -> absl::Status {
+        if (out->GetTypeName() != type || !out->ParseFromString(bytes)) {
+          return absl::InternalError(absl::StrCat("the mock for this method answers with a ", type,
+                                                  ", but the method's reply is a ",
+                                                  out->GetTypeName()));
+        }
+        return absl::OkStatus();
+      });
 }
 
 void MockFilter::Fail(absl::string_view method, absl::Status status) {
-  Set(method, [status = Mocked(std::move(status))](google::protobuf::MessageLite*) { return status; });
+  Set(method,
+      [status = Mocked(std::move(status))](google::protobuf::MessageLite*) { return status; });
 }
 
 void MockFilter::Clear() {

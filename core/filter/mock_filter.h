@@ -1,11 +1,12 @@
-// Answers calls without any provider: for tests, demos, and work on a consumer whose provider does not exist yet.
+// Answers calls without any provider: for tests, demos, and work on a consumer whose provider does
+// not exist yet.
 //
-//   consumer->mock().Reply("demo.HelloService/Hello", reply);       // or "Hello": that method of any service
-//   consumer->mock().Fail("demo.UserService/Get", absl::NotFoundError("no such user"));
+//   consumer->mock().Reply("demo.HelloService/Hello", reply);       // or "Hello": that method of
+//   any service consumer->mock().Fail("demo.UserService/Get", absl::NotFoundError("no such user"));
 //   consumer->mock().Clear();
 //
-// or in YAML, per method: `filter: {mock: {enabled: true, reply: '{"message": "hi"}'}}`, or `code` and `message`.
-// Answers set in code go before those of YAML. A mocked answer is not cached.
+// or in YAML, per method: `filter: {mock: {enabled: true, reply: '{"message": "hi"}'}}`, or `code`
+// and `message`. Answers set in code go before those of YAML. A mocked answer is not cached.
 #ifndef MARPC_FILTER_MOCK_FILTER_H_
 #define MARPC_FILTER_MOCK_FILTER_H_
 
@@ -30,7 +31,8 @@ class MockFilter final : public Filter {
   }
   Verdict Before(FilterCall& call) override;
 
-  // Whether the YAML answer of `method` can be given: its `reply` must be JSON of the method's reply message.
+  // Whether the YAML answer of `method` can be given: its `reply` must be JSON of the method's
+  // reply message.
   static absl::Status Check(const Method& method, const MockSettings& settings);
 
   void Reply(absl::string_view method, const google::protobuf::MessageLite& reply);

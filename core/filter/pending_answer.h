@@ -17,8 +17,9 @@ class PendingAnswer {
  public:
   using Ticket = int;
 
-  // `outcome` is what those who wait shall do: OK: look again, the answer is there; an error: it is theirs too;
-  // Cancelled: the fetching call gave up on its own account, one of those who wait takes its place.
+  // `outcome` is what those who wait shall do: OK: look again, the answer is there; an error: it is
+  // theirs too; Cancelled: the fetching call gave up on its own account, one of those who wait
+  // takes its place.
   void Settle(absl::Status outcome) {
     std::map<Ticket, absl::AnyInvocable<void()>> waiting;
     {

@@ -18,8 +18,8 @@ void AsyncCall::Start(const CallEnvironment& environment, CallInput input, Parce
   const auto call = std::make_shared<AsyncCall>(environment, input, std::move(parcel));
   call->entered_ = environment.in_flight.Enter(call->entry_);
   if (!call->entered_) {
-    return call->End(FrameworkError(absl::StatusCode::kUnavailable, reason::kClosed,
-                                    "the consumer is closed"));
+    return call->End(
+        FrameworkError(absl::StatusCode::kUnavailable, reason::kClosed, "the consumer is closed"));
   }
   call->Drive(call->session_.Start(call->Now()));
 }
@@ -75,7 +75,8 @@ void AsyncCall::Wait(MonotonicTime until, Step step) {
   // From the first of these on, another thread may have gone on with the call.
   if (!parcel_.cancel->Attach(this)) return Wake(wait);
   TimerQueue::TimerId timer = 0;
-  if (!until.is_infinite()) timer = environment_.timers.At(until, [self, wait] { self->Wake(wait); });
+  if (!until.is_infinite())
+    timer = environment_.timers.At(until, [self, wait] { self->Wake(wait); });
   PendingAnswer::Ticket ticket = 0;
   if (pending != nullptr) ticket = pending->WhenSettled([self, wait] { self->Wake(wait); });
   {
@@ -121,7 +122,8 @@ void AsyncCall::Wake(uint64_t wait) {
 
 void AsyncCall::End(absl::Status status) {
   if (entered_) environment_.in_flight.Leave(entry_);
-  // The call has left before its caller is told: the caller may close or destroy everything from here.
+  // The call has left before its caller is told: the caller may close or destroy everything from
+  // here.
   const std::shared_ptr<void> keeper = std::move(parcel_.keeper);
   absl::AnyInvocable<void(absl::Status)> done = std::move(parcel_.done);
   done(std::move(status));

@@ -41,7 +41,8 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall>, CancelSi
     absl::AnyInvocable<void(absl::Status)> done;
   };
 
-  // `input` names the method, the messages, the deadline and the report; its context and cancel are the parcel's.
+  // `input` names the method, the messages, the deadline and the report; its context and cancel are
+  // the parcel's.
   static void Start(const CallEnvironment& environment, CallInput input, Parcel parcel);
 
   // Use Start().

@@ -9,7 +9,8 @@
 namespace marpc {
 namespace {
 
-// Woken by a cancellation, by an answer, or by time. Shared, since an answer may come when nobody waits any more.
+// Woken by a cancellation, by an answer, or by time. Shared, since an answer may come when nobody
+// waits any more.
 class Wakeup final : public CancelSignal::Observer {
  public:
   void OnCancel() override { Wake(); }
@@ -67,7 +68,8 @@ absl::Status RunBlocking(CallSession& session, const CallInput& input, const Met
     attempt.metadata = metadata;
     attempt.previous_attempts = step.previous_attempts;
     attempt.cancel = &cancel;
-    AttemptOutcome outcome = static_cast<ConnectedInstance*>(step.instance)->connection().Call(attempt);
+    AttemptOutcome outcome =
+        static_cast<ConnectedInstance*>(step.instance)->connection().Call(attempt);
     step = session.OnAttemptDone(std::move(outcome), moment());
   }
   return std::move(step.status);

@@ -52,8 +52,9 @@ Step CallSession::Start(const Moment& moment) {
 }
 
 FilterCall CallSession::ViewFor(size_t filter, MonotonicTime now) {
-  return FilterCall{*input_.method,      *input_.request,   input_.reply, *input_.context,
-                    policy_->settings, now,               filter_states_[filter]};
+  return FilterCall{*input_.method,        *input_.request,   input_.reply,
+                    *input_.context,       policy_->settings, now,
+                    filter_states_[filter]};
 }
 
 Step CallSession::RunFilters(const Moment& moment) {
@@ -166,10 +167,11 @@ Step CallSession::OnFailure(AttemptOutcome outcome, const Moment& moment) {
   }
   state().counters->retries.fetch_add(1, std::memory_order_relaxed);
   if (const auto logger = Logger(); logger->should_log(spdlog::level::info)) {
-    logger->info("event=retry method={} attempt={} next={} delay={} instance={} code={} reason=\"{}\"",
-                 input_.method->full_name, attempts_made_, attempts_made_ + 1,
-                 absl::FormatDuration(delay), current_->endpoint().ToString(),
-                 absl::StatusCodeToString(outcome.status.code()), classification.why);
+    logger->info(
+        "event=retry method={} attempt={} next={} delay={} instance={} code={} reason=\"{}\"",
+        input_.method->full_name, attempts_made_, attempts_made_ + 1, absl::FormatDuration(delay),
+        current_->endpoint().ToString(), absl::StatusCodeToString(outcome.status.code()),
+        std::string(classification.why));
   }
   // The list may have changed since: a retry sees the newest.
   std::shared_ptr<const ServiceState> newest = cell_.Load();
@@ -229,8 +231,8 @@ Step CallSession::RefuseForLackOfInstance(MonotonicTime now) {
   return Refuse(absl::StatusCode::kUnavailable, reason::kNoAvailableInstance,
                 absl::StrCat("no available instance of ", service.service, ": ",
                              service.routes->Explain(memo_), "; the list is ",
-                             absl::FormatDuration(absl::Trunc(now - service.confirmed_at,
-                                                              absl::Milliseconds(1))),
+                             absl::FormatDuration(
+                                 absl::Trunc(now - service.confirmed_at, absl::Milliseconds(1))),
                              " old", SourceInWords(service.source)),
                 now);
 }
@@ -332,7 +334,8 @@ void CallSession::AddInfo(absl::Status& status, ErrorInfo::Origin origin,
 }
 
 void CallSession::Record(absl::Status status, absl::string_view verdict, MonotonicTime now) {
-  attempts_.push_back({current_, attempt_started_, now - attempt_started_, std::move(status), verdict});
+  attempts_.push_back(
+      {current_, attempt_started_, now - attempt_started_, std::move(status), verdict});
 }
 
 AttemptInfo CallSession::ToInfo(const Attempt& attempt) const {

@@ -1,12 +1,12 @@
-// One call, decided: which instance, until when, once more or not. A state machine that does no I/O and reads no clock,
-// so that what is simulated is what ships.
+// One call, decided: which instance, until when, once more or not. A state machine that does no I/O
+// and reads no clock, so that what is simulated is what ships.
 //
 //   CallSession session(cell, input);
 //   Step step = session.Start({now, random});
 //   while (step.kind != Step::Kind::kDone) {
 //     if (step.kind == Step::Kind::kAttempt) {
-//       AttemptOutcome outcome = <wait until step.start_at, then send to step.instance until step.deadline>;
-//       step = session.OnAttemptDone(std::move(outcome), {now, random});
+//       AttemptOutcome outcome = <wait until step.start_at, then send to step.instance until
+//       step.deadline>; step = session.OnAttemptDone(std::move(outcome), {now, random});
 //     } else {
 //       <wait until step.pending is settled, or step.deadline>
 //       step = session.OnAnswerSettled({now, random});

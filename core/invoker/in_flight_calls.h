@@ -27,8 +27,8 @@ class InFlightCalls {
   [[nodiscard]] bool Enter(Entry& entry);
   void Leave(Entry& entry);
 
-  // Lets no further call in, cancels those that are there and waits until they have left, for at most `timeout`. True
-  // when all have.
+  // Lets no further call in, cancels those that are there and waits until they have left, for at
+  // most `timeout`. True when all have.
   bool Close(absl::Duration timeout);
 
  private:

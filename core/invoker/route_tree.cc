@@ -20,9 +20,9 @@ RouteTree::RouteTree(absl::Span<const std::shared_ptr<Router>> routers, LoadBala
 
 RouteTree::~RouteTree() = default;
 
-std::unique_ptr<RouteTree::Node> RouteTree::Build(
-    absl::Span<const std::shared_ptr<Router>> routers, LoadBalancer& balancer,
-    CandidateList candidates, const std::string& pool) {
+std::unique_ptr<RouteTree::Node> RouteTree::Build(absl::Span<const std::shared_ptr<Router>> routers,
+                                                  LoadBalancer& balancer, CandidateList candidates,
+                                                  const std::string& pool) {
   auto node = std::make_unique<Node>();
   if (routers.empty()) {
     node->picker = balancer.Build(pool, candidates);
@@ -32,8 +32,8 @@ std::unique_ptr<RouteTree::Node> RouteTree::Build(
   node->table = routers[0]->Build(candidates);
   const absl::Span<const RouteTable::Pool> pools = node->table->pools();
   for (size_t i = 0; i < pools.size(); ++i) {
-    node->children.push_back(
-        Build(routers.subspan(1), balancer, pools[i], absl::StrCat(pool, node->router, "=", i, ";")));
+    node->children.push_back(Build(routers.subspan(1), balancer, pools[i],
+                                   absl::StrCat(pool, node->router, "=", i, ";")));
     node->children.back()->parent = node.get();
     node->children.back()->pool_of_parent = static_cast<int>(i);
   }

@@ -1,7 +1,8 @@
-// The routers' tables and the balancer's pickers of one service, built together when its list changes.
+// The routers' tables and the balancer's pickers of one service, built together when its list
+// changes.
 //
-// A tree: the root is the first router's table, each of its pools leads to a table of the next router, and so on down to
-// a picker for what is left. A call walks down once.
+// A tree: the root is the first router's table, each of its pools leads to a table of the next
+// router, and so on down to a picker for what is left. A call walks down once.
 #ifndef MARPC_INVOKER_ROUTE_TREE_H_
 #define MARPC_INVOKER_ROUTE_TREE_H_
 

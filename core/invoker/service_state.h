@@ -1,5 +1,5 @@
-// All that a call reads of its service: one immutable value, replaced whole when the list of instances or the policies
-// change.
+// All that a call reads of its service: one immutable value, replaced whole when the list of
+// instances or the policies change.
 #ifndef MARPC_INVOKER_SERVICE_STATE_H_
 #define MARPC_INVOKER_SERVICE_STATE_H_
 
@@ -24,14 +24,14 @@ namespace marpc {
 class CircuitBreaker;
 class RetryBudget;
 
-// The last resort of a call that failed: fills the reply, or says why it cannot. `error` is what the call failed with,
-// its attempts in the ErrorInfo.
-using Fallback = std::function<absl::Status(const Method& method,
-                                            const google::protobuf::MessageLite& request,
-                                            const absl::Status& error,
-                                            google::protobuf::MessageLite* reply)>;
+// The last resort of a call that failed: fills the reply, or says why it cannot. `error` is what
+// the call failed with, its attempts in the ErrorInfo.
+using Fallback =
+    std::function<absl::Status(const Method& method, const google::protobuf::MessageLite& request,
+                               const absl::Status& error, google::protobuf::MessageLite* reply)>;
 
-// What happened off the straight way, since the start. Nothing here is touched by a call that succeeds at once.
+// What happened off the straight way, since the start. Nothing here is touched by a call that
+// succeeds at once.
 struct CallCounters {
   std::atomic<uint64_t> retries{0};
   std::atomic<uint64_t> retries_refused_by_budget{0};

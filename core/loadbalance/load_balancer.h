@@ -1,7 +1,8 @@
 // Balancers pick one instance of the pool that the routers left.
 //
-// As with routers, the work is split: a LoadBalancer builds a Picker when a pool changes; a call only picks. A balancer
-// of one's own is given a name in ConsumerOptions::load_balancers and chosen by it in YAML.
+// As with routers, the work is split: a LoadBalancer builds a Picker when a pool changes; a call
+// only picks. A balancer of one's own is given a name in ConsumerOptions::load_balancers and chosen
+// by it in YAML.
 #ifndef MARPC_LOADBALANCE_LOAD_BALANCER_H_
 #define MARPC_LOADBALANCE_LOAD_BALANCER_H_
 
@@ -34,8 +35,8 @@ struct PickQuery {
 class Picker {
  public:
   virtual ~Picker() = default;
-  // Null when the pool holds no untried instance. Instances that are not reachable (LiveInstance) are passed over where
-  // another is at hand.
+  // Null when the pool holds no untried instance. Instances that are not reachable (LiveInstance)
+  // are passed over where another is at hand.
   virtual const Candidate* Pick(const PickQuery& query) const = 0;
 };
 
@@ -44,15 +45,16 @@ class LoadBalancer {
  public:
   virtual ~LoadBalancer() = default;
   virtual absl::string_view name() const = 0;
-  // `pool` names the pool across changes of the list ("gray=1"), so that a rotation goes on where it was. The
-  // candidates outlive the picker.
+  // `pool` names the pool across changes of the list ("gray=1"), so that a rotation goes on where
+  // it was. The candidates outlive the picker.
   virtual std::unique_ptr<Picker> Build(absl::string_view pool, CandidateList candidates) = 0;
 };
 
 // "random, roundrobin"
 std::vector<std::string> BuiltInLoadBalancers();
 
-// InvalidArgument for an unknown name; the message lists the known ones. `random` seeds what starts at random.
+// InvalidArgument for an unknown name; the message lists the known ones. `random` seeds what starts
+// at random.
 absl::StatusOr<std::unique_ptr<LoadBalancer>> MakeLoadBalancer(absl::string_view name,
                                                                RandomSource& random);
 

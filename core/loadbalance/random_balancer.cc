@@ -13,7 +13,8 @@ class RandomPicker final : public Picker {
 
   const Candidate* Pick(const PickQuery& query) const override {
     const Candidate* picked = Draw(query);
-    for (int i = 0; i < kMaxRedraws && picked != nullptr && !picked->live->reachable(query.now); ++i) {
+    for (int i = 0; i < kMaxRedraws && picked != nullptr && !picked->live->reachable(query.now);
+         ++i) {
       picked = Draw(query);
     }
     return picked;

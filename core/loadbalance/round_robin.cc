@@ -5,8 +5,8 @@
 namespace marpc {
 namespace {
 
-// How many unreachable instances are passed over in one pick: with more of them in a row, the cost of a pick would grow
-// with the size of an outage.
+// How many unreachable instances are passed over in one pick: with more of them in a row, the cost
+// of a pick would grow with the size of an outage.
 constexpr size_t kMaxPassedOver = 16;
 
 class RoundRobinPicker final : public Picker {

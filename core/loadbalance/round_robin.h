@@ -1,6 +1,6 @@
-// Each instance of a pool in its turn. One rotation a service and pool, shared by all threads, so that neither the
-// number of threads nor the calls to other services skew it; it starts at random, so that a fleet of consumers does not
-// start at the same instance.
+// Each instance of a pool in its turn. One rotation a service and pool, shared by all threads, so
+// that neither the number of threads nor the calls to other services skew it; it starts at random,
+// so that a fleet of consumers does not start at the same instance.
 #ifndef MARPC_LOADBALANCE_ROUND_ROBIN_H_
 #define MARPC_LOADBALANCE_ROUND_ROBIN_H_
 

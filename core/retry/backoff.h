@@ -8,8 +8,8 @@
 
 namespace marpc {
 
-// The wait before the retry-th retry (from 1): initial * factor^(retry-1), at most max, then moved by up to ± jitter of
-// itself; never negative, never above max.
+// The wait before the retry-th retry (from 1): initial * factor^(retry-1), at most max, then moved
+// by up to ± jitter of itself; never negative, never above max.
 absl::Duration BackoffDelay(const BackoffSettings& settings, int retry, RandomSource& random);
 
 }  // namespace marpc

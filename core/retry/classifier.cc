@@ -28,14 +28,15 @@ Classification Network(const AttemptOutcome& outcome, const RetrySettings& setti
                        bool idempotent) {
   Classification result;
   result.origin = ErrorInfo::NETWORK;
-  result.reason = absl::IsDeadlineExceeded(outcome.status) ? reason::kDeadline : reason::kConnection;
+  result.reason =
+      absl::IsDeadlineExceeded(outcome.status) ? reason::kDeadline : reason::kConnection;
   result.health = Health::kBad;
   const bool listed = Listed(settings, outcome.status.code());
   result.retryable = outcome.surely_not_sent || idempotent || listed;
   result.why = outcome.surely_not_sent ? "the request never left"
                : idempotent            ? "lost, and the method is idempotent"
                : listed                ? "status listed in retryOn"
-                            : "it may have been executed, and the method is not idempotent";
+                        : "it may have been executed, and the method is not idempotent";
   return result;
 }
 

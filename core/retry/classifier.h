@@ -1,4 +1,5 @@
-// What a failed attempt means: may it be retried, whose failure is it, and does it speak against the peer's health?
+// What a failed attempt means: may it be retried, whose failure is it, and does it speak against
+// the peer's health?
 #ifndef MARPC_RETRY_CLASSIFIER_H_
 #define MARPC_RETRY_CLASSIFIER_H_
 
@@ -25,7 +26,8 @@ struct Classification {
 // - the handler's own status is a business error: not retried unless listed in retry_on
 // - a request that surely never reached the handler is retried always
 // - one that may have been executed is retried only if `idempotent`
-// - what was refused on this side (size, cancelled) is never retried and says nothing about the peer
+// - what was refused on this side (size, cancelled) is never retried and says nothing about the
+// peer
 Classification Classify(const AttemptOutcome& outcome, const RetrySettings& settings,
                         bool idempotent);
 

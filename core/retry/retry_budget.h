@@ -1,8 +1,8 @@
 // Bounds retries to a share of the calls, so that a dead backend does not get its load multiplied.
 //
-// Every call deposits `percent_can_retry` of a retry, which lives for `ttl`; every retry takes one; on top of it comes a
-// floor of min_retries_per_sec, so that a client with few calls may retry too. With every backend dead, attempts stay
-// within calls * (1 + percent_can_retry) + the floor.
+// Every call deposits `percent_can_retry` of a retry, which lives for `ttl`; every retry takes one;
+// on top of it comes a floor of min_retries_per_sec, so that a client with few calls may retry too.
+// With every backend dead, attempts stay within calls * (1 + percent_can_retry) + the floor.
 #ifndef MARPC_RETRY_RETRY_BUDGET_H_
 #define MARPC_RETRY_RETRY_BUDGET_H_
 

@@ -1,8 +1,8 @@
 // Sends a share of the calls to the gray instances.
 //
-// Ratio 0 and 100 are exact; in between, a call draws 0..99 once and goes gray when the draw is below the ratio. Without
-// gray instances all calls go to the normal ones and the reverse, without a draw. A retry may leave gray for normal
-// when no gray instance is untried; it never enters gray.
+// Ratio 0 and 100 are exact; in between, a call draws 0..99 once and goes gray when the draw is
+// below the ratio. Without gray instances all calls go to the normal ones and the reverse, without
+// a draw. A retry may leave gray for normal when no gray instance is untried; it never enters gray.
 #ifndef MARPC_ROUTER_GRAY_ROUTER_H_
 #define MARPC_ROUTER_GRAY_ROUTER_H_
 

@@ -1,10 +1,11 @@
 // Routers narrow the instances that a call may go to: gray release, tags, zones.
 //
-// The work is split: a Router turns a list of candidates into a RouteTable when the list changes; a call only chooses
-// one of the table's pools. So a call costs the same however many instances there are.
+// The work is split: a Router turns a list of candidates into a RouteTable when the list changes; a
+// call only chooses one of the table's pools. So a call costs the same however many instances there
+// are.
 //
-// A router of one's own derives from both and is given to the consumer in ConsumerOptions::routers. Routers act in the order of order(),
-// each on the pools of the one before.
+// A router of one's own derives from both and is given to the consumer in ConsumerOptions::routers.
+// Routers act in the order of order(), each on the pools of the one before.
 #ifndef MARPC_ROUTER_ROUTER_H_
 #define MARPC_ROUTER_ROUTER_H_
 
@@ -38,8 +39,8 @@ class RouteTable {
   // The pools that can be chosen; at most 127. Fixed.
   virtual absl::Span<const Pool> pools() const = 0;
 
-  // The pool for this call. `remembered` is what the call's first attempt was given (perhaps by an earlier table of the
-  // same router), -1 at the first attempt: a retry must not draw again.
+  // The pool for this call. `remembered` is what the call's first attempt was given (perhaps by an
+  // earlier table of the same router), -1 at the first attempt: a retry must not draw again.
   virtual int Choose(const RouteQuery& query, int remembered) const = 0;
 
   // Where a call may go when every instance of `pool` was tried. -1: nowhere.

@@ -79,8 +79,8 @@ class Connection {
   // backing off.
   virtual void ResetBackoff() = 0;
 
-  // No call will come any more but by mistake: running ones end as they would, then the connection is closed. A call
-  // that does come fails with surely_not_sent. Idempotent.
+  // No call will come any more but by mistake: running ones end as they would, then the connection
+  // is closed. A call that does come fails with surely_not_sent. Idempotent.
   virtual void Retire() = 0;
 };
 

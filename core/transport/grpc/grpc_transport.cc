@@ -14,13 +14,14 @@
 #include "google/protobuf/message_lite.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "grpcpp/completion_queue.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/impl/client_unary_call.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/impl/rpc_method.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "grpcpp/support/client_callback.h"
-#include "grpcpp/completion_queue.h"
 #include "marpc/base/error.h"
 #include "marpc/transport/grpc/status.h"
 
@@ -29,8 +30,8 @@ namespace {
 
 using google::protobuf::MessageLite;
 
-// gRPC calls the peer by its address once the call has reached a connection, and by the channel's target before. The
-// target is therefore written in a form that no address has.
+// gRPC calls the peer by its address once the call has reached a connection, and by the channel's
+// target before. The target is therefore written in a form that no address has.
 std::string TargetOf(const Endpoint& endpoint) {
   if (endpoint.is_unix()) return absl::StrCat("unix://", endpoint.host());
   in_addr v4;
@@ -92,8 +93,9 @@ AttemptOutcome OutcomeOf(const grpc::Status& status, const grpc::ClientContext& 
   if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
       absl::StartsWith(status.error_message(), "Received message larger than max")) {
     outcome.source = Source::kLocal;
-    outcome.status = absl::ResourceExhaustedError(absl::StrCat(
-        "the answer is larger than transport.maxReceiveMessageSize (", status.error_message(), ")"));
+    outcome.status = absl::ResourceExhaustedError(
+        absl::StrCat("the answer is larger than transport.maxReceiveMessageSize (",
+                     status.error_message(), ")"));
     return outcome;
   }
   const std::optional<ErrorInfo> info = marpc::GetErrorInfo(outcome.status);
@@ -107,15 +109,17 @@ AttemptOutcome OutcomeOf(const grpc::Status& status, const grpc::ClientContext& 
   const bool answered = reached_connection && !outcome.trailers.empty();
   const bool of_transport = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                             status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-  outcome.source = answered || (reached_connection && !of_transport) ? Source::kPeer : Source::kNetwork;
+  outcome.source =
+      answered || (reached_connection && !of_transport) ? Source::kPeer : Source::kNetwork;
   return outcome;
 }
 
 AttemptOutcome TooLargeToSend(size_t size, int64_t max) {
   AttemptOutcome outcome;
   outcome.source = AttemptOutcome::Source::kLocal;
-  outcome.status = absl::ResourceExhaustedError(absl::StrCat(
-      "the request has ", size, " bytes, more than transport.maxSendMessageSize allows (", max, ")"));
+  outcome.status = absl::ResourceExhaustedError(
+      absl::StrCat("the request has ", size,
+                   " bytes, more than transport.maxSendMessageSize allows (", max, ")"));
   return outcome;
 }
 
@@ -185,7 +189,8 @@ class GrpcConnection final : public Connection {
   }
 
   void ResetBackoff() override {
-    if (const auto channel = Channel()) grpc::experimental::ChannelResetConnectionBackoff(channel.get());
+    if (const auto channel = Channel())
+      grpc::experimental::ChannelResetConnectionBackoff(channel.get());
   }
 
   void Retire() override {
@@ -199,7 +204,10 @@ class GrpcConnection final : public Connection {
   struct AsyncAttempt {
     AsyncAttempt(const AttemptRequest& request, const std::string& target_in,
                  absl::AnyInvocable<void(AttemptOutcome)> done_in)
-        : cancel_call(&context), cancel(request.cancel), target(target_in), done(std::move(done_in)) {}
+        : cancel_call(&context),
+          cancel(request.cancel),
+          target(target_in),
+          done(std::move(done_in)) {}
 
     void Finish(const grpc::Status& status) {
       if (cancel != nullptr) cancel->Detach(&cancel_call);
@@ -224,9 +232,9 @@ class GrpcConnection final : public Connection {
   void Prepare(const AttemptRequest& request, grpc::ClientContext& context) const {
     if (!request.deadline.is_infinite()) {
       const absl::Duration left = request.deadline - clock_.Now();
-      context.set_deadline(gpr_time_add(
-          gpr_now(GPR_CLOCK_MONOTONIC),
-          gpr_time_from_nanos(absl::ToInt64Nanoseconds(left), GPR_TIMESPAN)));
+      context.set_deadline(
+          gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                       gpr_time_from_nanos(absl::ToInt64Nanoseconds(left), GPR_TIMESPAN)));
     }
     if (request.metadata != nullptr) {
       for (const auto& [key, value] : *request.metadata) context.AddMetadata(key, value);
@@ -260,7 +268,8 @@ class GrpcTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> MakeGrpcTransport(const TransportSettings& settings, const Clock& clock) {
+std::unique_ptr<Transport> MakeGrpcTransport(const TransportSettings& settings,
+                                             const Clock& clock) {
   return std::make_unique<GrpcTransport>(settings, clock);
 }
 

@@ -10,7 +10,8 @@
 
 namespace marpc {
 
-// gRPC shares one connection among the channels to one endpoint. `clock` must be the real one, since gRPC keeps time by itself.
+// gRPC shares one connection among the channels to one endpoint. `clock` must be the real one,
+// since gRPC keeps time by itself.
 std::unique_ptr<Transport> MakeGrpcTransport(const TransportSettings& settings,
                                              const Clock& clock = Clock::Real());
 
