@@ -53,6 +53,10 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
     if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_STATUS)) {
       return MakeCall(batch);
     }
+    // A read of a stream: there is nothing to read.
+    if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_MESSAGE)) {
+      batch->FailHijackedRecvMessage();
+    }
     batch->Proceed();
   }
 

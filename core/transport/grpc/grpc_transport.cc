@@ -11,11 +11,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "google/protobuf/message_lite.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/create_channel.h"
+#include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/impl/client_unary_call.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/impl/rpc_method.h"
@@ -132,6 +134,26 @@ AttemptOutcome HasLeft(const Endpoint& endpoint) {
   return outcome;
 }
 
+// gRPC 1.51 runs callbacks on threads that all channels of the process share and that it joins when the last channel
+// goes. Should that happen in a callback, the thread would join itself. One channel that never goes prevents it.
+void KeepCallbackThreadsForEver() {
+  static const auto* keeper = [] {
+    auto* channel = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
+    struct Probe {
+      grpc::ClientContext context;
+      grpc::ByteBuffer request;
+      grpc::ByteBuffer reply;
+      absl::Notification ended;
+    } probe;
+    // Fails at once, since the channel has no credentials; what counts is that it has asked for the threads.
+    grpc::GenericStub(*channel).UnaryCall(&probe.context, "/", {}, &probe.request, &probe.reply,
+                                          [&probe](grpc::Status) { probe.ended.Notify(); });
+    probe.ended.WaitForNotification();
+    return channel;
+  }();
+  (void)keeper;
+}
+
 class CancelCall final : public CancelSignal::Observer {
  public:
   explicit CancelCall(grpc::ClientContext* context) : context_(context) {}
@@ -176,6 +198,7 @@ class GrpcConnection final : public Connection {
     if (const size_t size = request.request->ByteSizeLong(); size > max_send_) {
       return done(TooLargeToSend(size, max_send_));
     }
+    KeepCallbackThreadsForEver();
     auto* call = new AsyncAttempt(request, target_, std::move(done));
     Prepare(request, call->context);
     if (request.cancel != nullptr && !request.cancel->Attach(&call->cancel_call)) {

@@ -1,0 +1,292 @@
+#include "marpc/consumer/consumer.h"
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "demo/hello.grpc.pb.h"
+#include "demo/hello.marpc.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "marpc/consumer/gray_marks.h"
+#include "marpc/filter/cache_filter.h"
+#include "marpc/filter/mock_filter.h"
+#include "marpc/registry/registry.h"
+#include "marpc/transport/grpc/status.h"
+#include "tests/support/echo_server.h"
+
+namespace marpc {
+namespace {
+
+using testing::EchoServer;
+using ::testing::HasSubstr;
+
+constexpr char kService[] = "demo.HelloService";
+
+class ConsumerTest : public ::testing::Test {
+ protected:
+  ConsumerTest() { settings_.registry.address = "static:"; }
+
+  void Listed(std::vector<std::string> endpoints) {
+    settings_.registry.static_instances[kService] = std::move(endpoints);
+  }
+  void StartConsumer(ConsumerOptions options = {}) {
+    auto consumer = Consumer::Create(settings_, std::move(options));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    consumer_ = *std::move(consumer);
+  }
+  static demo::HelloRequest Request(const std::string& name = "Alice") {
+    demo::HelloRequest request;
+    request.set_name(name);
+    return request;
+  }
+
+  Settings settings_;
+  std::unique_ptr<Consumer> consumer_;
+};
+
+TEST_F(ConsumerTest, GeneratedClientReachesEveryInstanceInTurn) {
+  EchoServer a, b, c;
+  Listed({a.endpoint(), b.endpoint(), c.endpoint()});
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  for (int i = 0; i < 9; ++i) {
+    const absl::StatusOr<demo::HelloReply> reply = client.Hello(Request());
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->message(), "hello, Alice");
+  }
+  EXPECT_EQ(a.arrivals(), 3);
+  EXPECT_EQ(b.arrivals(), 3);
+  EXPECT_EQ(c.arrivals(), 3);
+}
+
+TEST_F(ConsumerTest, AsyncClientCallsBackOnce) {
+  EchoServer a;
+  Listed({a.endpoint()});
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  absl::Notification done;
+  absl::StatusOr<demo::HelloReply> got;
+  client.HelloAsync(Request("Bob"), [&](absl::StatusOr<demo::HelloReply> reply) {
+    got = std::move(reply);
+    done.Notify();
+  });
+  ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(10)));
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(got->message(), "hello, Bob");
+}
+
+TEST_F(ConsumerTest, StockStubWorksInAllThreeApis) {
+  EchoServer a;
+  Listed({a.endpoint()});
+  StartConsumer();
+  auto stub = demo::HelloService::NewStub(consumer_->Channel(kService));
+  {
+    grpc::ClientContext context;
+    demo::HelloReply reply;
+    const grpc::Status status = stub->Hello(&context, Request("blocking"), &reply);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(reply.message(), "hello, blocking");
+  }
+  {
+    grpc::ClientContext context;
+    demo::HelloReply reply;
+    const demo::HelloRequest request = Request("callback");
+    absl::Notification done;
+    grpc::Status status;
+    stub->async()->Hello(&context, &request, &reply, [&](grpc::Status s) {
+      status = std::move(s);
+      done.Notify();
+    });
+    ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(10)));
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(reply.message(), "hello, callback");
+  }
+  {
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    demo::HelloReply reply;
+    grpc::Status status;
+    auto reader = stub->AsyncHello(&context, Request("queue"), &queue);
+    reader->Finish(&reply, &status, &reply);
+    void* tag = nullptr;
+    bool ok = false;
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    EXPECT_EQ(tag, &reply);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(reply.message(), "hello, queue");
+  }
+  EXPECT_EQ(a.arrivals(), 3);
+}
+
+TEST_F(ConsumerTest, DeadInstanceCostsNoCallWhenRetriesAreOn) {
+  EchoServer a, b;
+  auto dead = std::make_unique<EchoServer>();
+  Listed({a.endpoint(), b.endpoint(), dead->endpoint()});
+  dead.reset();
+  settings_.method_defaults.retry.max_retries = 2;
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  for (int i = 0; i < 30; ++i) {
+    const auto reply = client.Hello(Request());
+    ASSERT_TRUE(reply.ok()) << reply.status();
+  }
+  EXPECT_EQ(a.arrivals() + b.arrivals(), 30);
+}
+
+TEST_F(ConsumerTest, BusinessErrorIsNotRetriedAndSaysWhoMadeIt) {
+  EchoServer a, b;
+  const grpc::Status failure(grpc::StatusCode::NOT_FOUND, "no such user");
+  a.FailWith(failure, /*marked=*/true);
+  b.FailWith(failure, /*marked=*/true);
+  Listed({a.endpoint(), b.endpoint()});
+  settings_.method_defaults.retry.max_retries = 2;
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  const auto reply = client.Hello(Request());
+  EXPECT_EQ(reply.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(reply.status().message(), "no such user");
+  const auto info = GetErrorInfo(reply.status());
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->origin(), ErrorInfo::BUSINESS);
+  EXPECT_EQ(info->attempts_size(), 1);
+  EXPECT_EQ(a.arrivals() + b.arrivals(), 1);
+}
+
+TEST_F(ConsumerTest, HandlersUnavailableIsNoNetworkFault) {
+  EchoServer a;
+  a.FailWith(grpc::Status(grpc::StatusCode::UNAVAILABLE, "closed for lunch"), /*marked=*/true);
+  Listed({a.endpoint()});
+  settings_.method_defaults.retry.max_retries = 2;
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  const auto reply = client.Hello(Request());
+  EXPECT_EQ(GetErrorInfo(reply.status())->origin(), ErrorInfo::BUSINESS);
+  EXPECT_EQ(a.arrivals(), 1);
+}
+
+TEST_F(ConsumerTest, NetworkErrorTellsEveryAttempt) {
+  auto a = std::make_unique<EchoServer>();
+  auto b = std::make_unique<EchoServer>();
+  Listed({a->endpoint(), b->endpoint()});
+  a.reset();
+  b.reset();
+  settings_.method_defaults.retry.max_retries = 1;
+  StartConsumer();
+  auto stub = demo::HelloService::NewStub(consumer_->Channel(kService));
+  grpc::ClientContext context;
+  demo::HelloReply reply;
+  const grpc::Status status = stub->Hello(&context, Request(), &reply);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("retried 1 times"));
+  const auto info = GetErrorInfo(status);
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->origin(), ErrorInfo::NETWORK);
+  ASSERT_EQ(info->attempts_size(), 2);
+  EXPECT_NE(info->attempts(0).instance(), info->attempts(1).instance());
+  EXPECT_EQ(info->attempts(0).verdict(), "the request never left");
+}
+
+TEST_F(ConsumerTest, HangingCallEndsByItsDeadline) {
+  EchoServer a;
+  a.Hang(true);
+  Listed({a.endpoint()});
+  settings_.method_defaults.retry.timeout = absl::Milliseconds(100);
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  const auto reply = client.Hello(Request());
+  EXPECT_EQ(reply.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(GetErrorInfo(reply.status())->reason(), reason::kDeadline);
+}
+
+TEST_F(ConsumerTest, NoInstanceSaysWhatIsKnown) {
+  Listed({});
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  const auto reply = client.Hello(Request());
+  EXPECT_EQ(reply.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(GetErrorInfo(reply.status())->reason(), reason::kNoAvailableInstance);
+  EXPECT_THAT(std::string(reply.status().message()), HasSubstr("0 known"));
+}
+
+TEST_F(ConsumerTest, ContextTravelsForOneCallOnly) {
+  EchoServer a;
+  Listed({a.endpoint()});
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  CallOptions options;
+  ASSERT_TRUE(options.context.Set("userId", "42").ok());
+  ASSERT_TRUE(client.Hello(Request(), options).ok());
+  EXPECT_EQ(a.last_metadata().count("marpc-ctx-user_id"), 1);
+  ASSERT_TRUE(client.Hello(Request()).ok());
+  EXPECT_EQ(a.last_metadata().count("marpc-ctx-user_id"), 0);
+}
+
+TEST_F(ConsumerTest, AnswerLargerThanTheLimitIsRefusedOnceAndSaysSo) {
+  EchoServer a, b;
+  Listed({a.endpoint(), b.endpoint()});
+  settings_.transport.max_receive_message_size = 1000;
+  settings_.method_defaults.retry.max_retries = 2;
+  settings_.method_defaults.retry.retry_on = {absl::StatusCode::kResourceExhausted};
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  const auto reply = client.Hello(Request(std::string(5000, 'x')));
+  EXPECT_EQ(reply.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(GetErrorInfo(reply.status())->reason(), reason::kMessageTooLarge);
+  EXPECT_THAT(std::string(reply.status().message()), HasSubstr("transport.maxReceiveMessageSize"));
+  EXPECT_EQ(a.arrivals() + b.arrivals(), 1);
+}
+
+TEST_F(ConsumerTest, StreamingOnTheDropInChannelIsUnimplementedAndSaysWhy) {
+  Listed({});
+  StartConsumer();
+  grpc::internal::RpcMethod method("/demo.HelloService/Stream",
+                                   grpc::internal::RpcMethod::SERVER_STREAMING);
+  const auto channel = consumer_->Channel(kService);
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReader<demo::HelloReply>> reader(
+      grpc::internal::ClientReaderFactory<demo::HelloReply>::Create<demo::HelloRequest>(
+          channel.get(), method, &context, Request()));
+  demo::HelloReply reply;
+  EXPECT_FALSE(reader->Read(&reply));
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("streaming"));
+}
+
+TEST_F(ConsumerTest, ClosedFromItsOwnCallback) {
+  EchoServer a;
+  Listed({a.endpoint()});
+  StartConsumer();
+  auto client = std::make_unique<demo::HelloServiceClient>(*consumer_);
+  absl::Notification done;
+  client->HelloAsync(Request(), [&](absl::StatusOr<demo::HelloReply> reply) {
+    EXPECT_TRUE(reply.ok());
+    client.reset();
+    consumer_.reset();
+    done.Notify();
+  });
+  ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(10)));
+}
+
+TEST_F(ConsumerTest, CloseCancelsCallsInFlightAndRefusesLaterOnes) {
+  EchoServer a;
+  a.Hang(true);
+  Listed({a.endpoint()});
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  absl::Notification done;
+  absl::StatusOr<demo::HelloReply> got;
+  client.HelloAsync(Request(), [&](absl::StatusOr<demo::HelloReply> reply) {
+    got = std::move(reply);
+    done.Notify();
+  });
+  consumer_->Close();
+  ASSERT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(10)));
+  EXPECT_EQ(got.status().code(), absl::StatusCode::kCancelled);
+  const auto later = client.Hello(Request());
+  EXPECT_EQ(GetErrorInfo(later.status())->reason(), reason::kClosed);
+}
+
+}  // namespace
+}  // namespace marpc
