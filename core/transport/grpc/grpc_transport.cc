@@ -134,18 +134,21 @@ AttemptOutcome HasLeft(const Endpoint& endpoint) {
   return outcome;
 }
 
-// gRPC 1.51 runs callbacks on threads that all channels of the process share and that it joins when the last channel
-// goes. Should that happen in a callback, the thread would join itself. One channel that never goes prevents it.
+// gRPC 1.51 runs callbacks on threads that all channels of the process share and that it joins when
+// the last channel goes. Should that happen in a callback, the thread would join itself. One
+// channel that never goes prevents it.
 void KeepCallbackThreadsForEver() {
   static const auto* keeper = [] {
     auto* channel = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
     struct Probe {
       grpc::ClientContext context;
-      grpc::ByteBuffer request;
+      grpc::Slice nothing;
+      grpc::ByteBuffer request{&nothing, 1};
       grpc::ByteBuffer reply;
       absl::Notification ended;
     } probe;
-    // Fails at once, since the channel has no credentials; what counts is that it has asked for the threads.
+    // Fails at once, since the channel has no credentials; what counts is that it has asked for the
+    // threads.
     grpc::GenericStub(*channel).UnaryCall(&probe.context, "/", {}, &probe.request, &probe.reply,
                                           [&probe](grpc::Status) { probe.ended.Notify(); });
     probe.ended.WaitForNotification();
