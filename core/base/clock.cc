@@ -18,6 +18,9 @@ class SteadyClock final : public Clock {
 
 MonotonicTime operator+(MonotonicTime t, absl::Duration d) {
   if (t.is_infinite() || d == absl::InfiniteDuration()) return MonotonicTime::InfiniteFuture();
+  if (d == -absl::InfiniteDuration()) {
+    return MonotonicTime::FromNanos(std::numeric_limits<int64_t>::min());
+  }
   int64_t sum;
   if (__builtin_add_overflow(t.nanos(), absl::ToInt64Nanoseconds(d), &sum)) {
     return d > absl::ZeroDuration() ? MonotonicTime::InfiniteFuture()

@@ -31,13 +31,14 @@ class MonotonicTime {
 
   friend constexpr auto operator<=>(MonotonicTime, MonotonicTime) = default;
 
-  // Saturates: a sum out of range, or with an infinite duration, is InfiniteFuture().
+  // Saturates: InfiniteFuture() stays what it is, a sum above the range (or with an infinite
+  // duration) is InfiniteFuture(), and one below it is the earliest time there is.
   friend MonotonicTime operator+(MonotonicTime t, absl::Duration d);
   friend MonotonicTime operator-(MonotonicTime t, absl::Duration d) { return t + (-d); }
   // Infinite when `a` is InfiniteFuture().
   friend absl::Duration operator-(MonotonicTime a, MonotonicTime b) {
     if (a.is_infinite()) return absl::InfiniteDuration();
-    return absl::Nanoseconds(a.nanos_ - b.nanos_);
+    return absl::Nanoseconds(a.nanos_) - absl::Nanoseconds(b.nanos_);
   }
 
  private:

@@ -66,7 +66,10 @@ std::vector<const Method*> InternedMethods(absl::string_view service) {
 const Method* InternMethodByPath(absl::string_view path) {
   if (!absl::ConsumePrefix(&path, "/")) return nullptr;
   const size_t slash = path.find('/');
-  if (slash == absl::string_view::npos || slash == 0 || slash + 1 == path.size()) return nullptr;
+  if (slash == absl::string_view::npos || slash == 0 || slash + 1 == path.size() ||
+      path.find('/', slash + 1) != absl::string_view::npos) {
+    return nullptr;
+  }
   MethodSpec spec;
   spec.service = path.substr(0, slash);
   spec.name = path.substr(slash + 1);
