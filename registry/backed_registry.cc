@@ -17,7 +17,9 @@ using Connection = RegistryState::Connection;
 constexpr absl::Duration kFirstAnswer = absl::Milliseconds(500);
 // Bursts of changes are one write.
 constexpr absl::Duration kWriteDelay = absl::Milliseconds(200);
-constexpr absl::Duration kCloseTimeout = absl::Milliseconds(1500);
+// The ZooKeeper client may take as long again, and more, to part from a server that does not
+// answer.
+constexpr absl::Duration kCloseTimeout = absl::Milliseconds(500);
 
 }  // namespace
 

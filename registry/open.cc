@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "marpc/registry/address.h"
 #include "marpc/registry/backed_registry.h"
@@ -9,11 +10,35 @@
 #include "marpc/registry/record.h"
 #include "marpc/registry/registry.h"
 #include "marpc/registry/static/static_backend.h"
+#include "marpc/registry/zookeeper/zookeeper_backend.h"
 
 namespace marpc {
 namespace {
 
 using Scheme = RegistryAddress::Scheme;
+
+absl::StatusOr<BackedRegistry::BackendFactory> MakeZookeeperFactory(const RegistryAddress& address,
+                                                                    const Settings& settings) {
+  const RegistrySettings& registry = settings.registry;
+  if (registry.acl && registry.auth.empty()) {
+    return absl::InvalidArgumentError(
+        "registry.acl protects nodes for the user of registry.auth, which is empty; set it to "
+        "user:password");
+  }
+  if (!registry.auth.empty() && !absl::StrContains(registry.auth, ':')) {
+    return absl::InvalidArgumentError("registry.auth must have the form user:password");
+  }
+  ZookeeperBackend::Options options;
+  options.session.hosts = address.hosts;
+  options.session.timeout = registry.session_timeout;
+  options.session.auth = registry.auth;
+  options.session.restrict_writing = registry.acl;
+  options.root = absl::StrCat(address.chroot, "/marpc/", settings.env);
+  options.audit_interval = registry.audit_interval;
+  return [options](EventLoop& loop) {
+    return std::unique_ptr<Backend>(std::make_unique<ZookeeperBackend>(options, loop));
+  };
+}
 
 // A Backend for the address. Checks what can be checked without reaching it.
 absl::StatusOr<BackedRegistry::BackendFactory> MakeFactory(const RegistryAddress& address,
@@ -38,7 +63,7 @@ absl::StatusOr<BackedRegistry::BackendFactory> MakeFactory(const RegistryAddress
     case Scheme::kZookeeper:
       break;
   }
-  return absl::UnimplementedError(address.text);
+  return MakeZookeeperFactory(address, settings);
 }
 
 }  // namespace

@@ -45,12 +45,13 @@ absl::Status FileService::Arm(Inotify& inotify) {
   const std::string gray = layout_.Gray(name_);
   if (absl::Status made = MakeFolders(providers, layout_.folder); !made.ok()) return made;
   if (absl::Status made = MakeFolders(gray, layout_.folder); !made.ok()) return made;
-  constexpr uint32_t kNames = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | kFolderGone;
-  // A close after writing is how the death of an owner is told (entry_file.h).
+  constexpr uint32_t kNames = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | kFolderGone;
+  // A close after writing is how the death of an owner is told (entry_file.h). Entries come by
+  // being renamed: what is created in place is being written, and is looked at when that ends.
   absl::StatusOr<int> watch = inotify.AddFolder(providers, kNames | IN_CLOSE_WRITE);
   if (!watch.ok()) return watch.status();
   providers_watch_ = *watch;
-  watch = inotify.AddFolder(gray, kNames);
+  watch = inotify.AddFolder(gray, kNames | IN_CREATE);
   if (!watch.ok()) return watch.status();
   gray_watch_ = *watch;
   if (access(providers.c_str(), R_OK | X_OK) != 0) {
