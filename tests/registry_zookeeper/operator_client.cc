@@ -7,7 +7,8 @@
 namespace marpc {
 namespace {
 
-// java.util.Random, which the server (3.8) fills a password of 16 bytes with, seeded with the id and a constant.
+// java.util.Random, which the server (3.8) fills a password of 16 bytes with, seeded with the id
+// and a constant.
 void MakePassword(int64_t session, char* password) {
   constexpr uint64_t kMultiplier = 0x5DEECE66D;
   constexpr uint64_t kMask = (uint64_t{1} << 48) - 1;

@@ -2,6 +2,7 @@
 #ifndef MARPC_TESTS_REGISTRY_ZOOKEEPER_OPERATOR_CLIENT_H_
 #define MARPC_TESTS_REGISTRY_ZOOKEEPER_OPERATOR_CLIENT_H_
 
+#define THREADED  // or the header has no blocking calls
 #include <zookeeper/zookeeper.h>
 
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace marpc {
 
 class OperatorClient {
  public:
-  // With a session id, it takes over that session (as a network that delivers late might): see ExpireSession().
+  // With a session id, it takes over that session (as a network that delivers late might): see
+  // ExpireSession().
   explicit OperatorClient(int port, int64_t session = 0, const std::string& auth = "");
   ~OperatorClient();
   OperatorClient(const OperatorClient&) = delete;
@@ -36,8 +38,8 @@ class OperatorClient {
   zhandle_t* handle_;
 };
 
-// Ends a session as its expiry does: takes it over and closes it. The servers derive a session's password from its id, so
-// the id is enough.
+// Ends a session as its expiry does: takes it over and closes it. The servers derive a session's
+// password from its id, so the id is enough.
 bool ExpireSession(int port, int64_t session);
 
 }  // namespace marpc

@@ -55,7 +55,8 @@ std::string ZookeeperServer::address(const std::string& chroot) const {
 bool ZookeeperServer::Start() {
   std::filesystem::create_directories(folder_ / "data");
   std::ofstream(folder_ / "zoo.cfg") << "tickTime=500\n"
-                                     << "dataDir=" << folder_ / "data" << "\n"
+                                     << "dataDir=" << folder_ / "data"
+                                     << "\n"
                                      << "clientPortAddress=127.0.0.1\n"
                                      << "clientPort=" << port_ << "\n"
                                      << "maxClientCnxns=0\n"
@@ -82,21 +83,23 @@ void ZookeeperServer::Resume() { process_->Kill(SIGCONT); }
 
 void ZookeeperServer::WipeDisk() { std::filesystem::remove_all(folder_ / "data"); }
 
-bool ZookeeperServer::Answers() const {
+bool ZookeeperServer::Answers() const { return Ask("srvr").find("Mode:") != std::string::npos; }
+
+std::string ZookeeperServer::Ask(const std::string& command) const {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval limit = {1, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   sockaddr_in address = Loopback(port_);
   std::string answer;
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 &&
-      write(fd, "srvr", 4) == 4) {
+      write(fd, command.data(), command.size()) == static_cast<ssize_t>(command.size())) {
     char buffer[1024];
     for (ssize_t got; (got = read(fd, buffer, sizeof(buffer))) > 0;) {
       answer.append(buffer, static_cast<size_t>(got));
     }
   }
   close(fd);
-  return answer.find("Mode:") != std::string::npos;
+  return answer;
 }
 
 }  // namespace marpc

@@ -1,4 +1,5 @@
-// A real ZooKeeper server of a test's own, on a free port of the loopback, killed with the test at the latest.
+// A real ZooKeeper server of a test's own, on a free port of the loopback, killed with the test at
+// the latest.
 //
 //   ZookeeperServer server;
 //   if (!server.available()) GTEST_SKIP() << server.unavailable_because();
@@ -25,7 +26,8 @@ class ZookeeperServer {
   bool available() const { return unavailable_because_.empty(); }
   const std::string& unavailable_because() const { return unavailable_because_; }
 
-  // Starts the server, or starts it again with the disk as it is, and waits until it serves. False when it does not.
+  // Starts the server, or starts it again with the disk as it is, and waits until it serves. False
+  // when it does not.
   bool Start();
   // As a power cut.
   void Stop();
@@ -34,6 +36,10 @@ class ZookeeperServer {
   void Resume();
   // Only while stopped.
   void WipeDisk();
+
+  // The answer to a four-letter command, such as "dump", which lists the sessions. Empty while it
+  // does not answer.
+  std::string Ask(const std::string& command) const;
 
   int port() const { return port_; }
   // zookeeper://127.0.0.1:port/chroot
