@@ -39,7 +39,10 @@ OperatorClient::OperatorClient(int port, int64_t session, const std::string& aut
 OperatorClient::~OperatorClient() { zookeeper_close(handle_); }
 
 bool OperatorClient::WaitUntilConnected() const {
-  return Eventually([this] { return zoo_state(handle_) == ZOO_CONNECTED_STATE; });
+  return Eventually([this] {
+    const int state = zoo_state(handle_);
+    return state == ZOO_CONNECTED_STATE || state == ZOO_EXPIRED_SESSION_STATE;
+  });
 }
 
 int OperatorClient::Create(const std::string& path, const std::string& data, bool ephemeral) {
@@ -95,9 +98,9 @@ int64_t OperatorClient::EphemeralOwner(const std::string& path) {
   return zoo_exists(handle_, path.c_str(), 0, &stat) == ZOK ? stat.ephemeralOwner : 0;
 }
 
-bool ExpireSession(int port, int64_t session) {
+void ExpireSession(int port, int64_t session) {
   OperatorClient double_of_it(port, session);
-  return double_of_it.WaitUntilConnected();
+  double_of_it.WaitUntilConnected();
 }
 
 }  // namespace marpc

@@ -38,9 +38,9 @@ class OperatorClient {
   zhandle_t* handle_;
 };
 
-// Ends a session as its expiry does: takes it over and closes it. The servers derive a session's
-// password from its id, so the id is enough.
-bool ExpireSession(int port, int64_t session);
+// Ends a session as its expiry does: takes it over and closes it, unless its owner takes it back
+// first. The servers derive a session's password from its id, so the id is enough.
+void ExpireSession(int port, int64_t session);
 
 }  // namespace marpc
 
