@@ -6,6 +6,8 @@ set -euo pipefail
 cmake=$1 build=$2 example=$3 launcher=${4:-}
 
 work=$(mktemp -d)
+# Lets ccache know the files again in the next run's folder.
+export CCACHE_BASEDIR=$work
 provider=
 finish() {
   if [[ -n $provider ]]; then kill -KILL "$provider" 2>/dev/null || true; fi
