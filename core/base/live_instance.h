@@ -28,17 +28,19 @@ class LiveInstance {
   bool reachable(MonotonicTime now) const {
     return avoid_until_nanos_.load(std::memory_order_relaxed) <= now.nanos();
   }
-  void OnUnreachable(MonotonicTime now) {
-    const int failures = std::min(failures_in_row_.fetch_add(1, std::memory_order_relaxed), 6);
+  // True when it had been reachable until now.
+  bool OnUnreachable(MonotonicTime now) {
+    const int before = failures_in_row_.fetch_add(1, std::memory_order_relaxed);
     const absl::Duration pause =
-        std::min(absl::Milliseconds(100) * (1 << failures), absl::Seconds(5));
+        std::min(absl::Milliseconds(100) * (1 << std::min(before, 6)), absl::Seconds(5));
     avoid_until_nanos_.store((now + pause).nanos(), std::memory_order_relaxed);
+    return before == 0;
   }
-  // It answered, or the registry says that it is (back) there.
-  void OnReachable() {
-    if (failures_in_row_.load(std::memory_order_relaxed) == 0) return;
-    failures_in_row_.store(0, std::memory_order_relaxed);
+  // It answered, or the registry says that it is (back) there. True when it had been unreachable.
+  bool OnReachable() {
+    if (failures_in_row_.load(std::memory_order_relaxed) == 0) return false;
     avoid_until_nanos_.store(0, std::memory_order_relaxed);
+    return failures_in_row_.exchange(0, std::memory_order_relaxed) != 0;
   }
 
  private:

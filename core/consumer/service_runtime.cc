@@ -120,14 +120,16 @@ void ServiceRuntime::UpdateInstances(const ServiceSnapshot& list) {
                                                   context_->transport->Connect(instance.endpoint));
     if (known != live_.end() && owners_[instance.endpoint] != instance.owner) {
       // Another life of the process: what was learned of the former one no longer holds.
-      one->OnReachable();
+      if (one->OnReachable()) counters_->unreachable_instances.fetch_sub(1);
       one->connection().ResetBackoff();
     }
     owners[instance.endpoint] = instance.owner;
     live.emplace(instance.endpoint, std::move(one));
   }
   for (const auto& [endpoint, one] : live_) {
-    if (!live.contains(endpoint)) RetireLater(one->shared_connection());
+    if (live.contains(endpoint)) continue;
+    if (one->OnReachable()) counters_->unreachable_instances.fetch_sub(1);
+    RetireLater(one->shared_connection());
   }
   live_ = std::move(live);
   owners_ = std::move(owners);

@@ -91,12 +91,12 @@ Step CallSession::NextAttempt(const Moment& moment, MonotonicTime start_at) {
     permit_ = admission.permit;
     permit_out_ = true;
   }
-  const Candidate* candidate = PickInstance(moment);
-  if (candidate == nullptr) {
+  LiveInstance* picked = PickInstance(moment);
+  if (picked == nullptr) {
     TellBreaker(Classification::Health::kUnknown, moment.now);
     return RefuseForLackOfInstance(moment.now);
   }
-  current_ = candidate->live;
+  current_ = picked;
   attempt_started_ = start_at;
   Step step;
   step.kind = Step::Kind::kAttempt;
@@ -109,36 +109,48 @@ Step CallSession::NextAttempt(const Moment& moment, MonotonicTime start_at) {
   return step;
 }
 
-const Candidate* CallSession::PickInstance(const Moment& moment) {
+LiveInstance* CallSession::PickInstance(const Moment& moment) {
   const ServiceState& service = state();
   if (current_ != nullptr && !policy_->settings.retry.switch_instance_on_retry) {
     for (const Candidate& candidate : service.candidates) {
-      if (candidate.live == current_) return &candidate;
+      if (candidate.live == current_) return current_;
     }
   }
   const RouteQuery route{*input_.method, *input_.context, moment.random};
+  const bool any_unreachable =
+      service.counters->unreachable_instances.load(std::memory_order_relaxed) > 0;
   const auto pick = [&] {
-    const RouteTree::Picked picked =
-        service.routes->Pick(route, PickQuery{tried_, moment.random, moment.now}, memo_);
-    if (picked.fell_back) service.counters->router_fallbacks.fetch_add(1);
-    return picked.candidate;
+    const RouteTree::Picked picked = service.routes->Pick(
+        route, PickQuery{tried_, moment.random, moment.now, any_unreachable}, memo_);
+    if (picked.fell_back)
+      service.counters->router_fallbacks.fetch_add(1, std::memory_order_relaxed);
+    return picked.instance;
   };
-  const Candidate* candidate = pick();
+  LiveInstance* instance = pick();
   // All were tried: start over, but for the one that failed just now if there is another.
-  if (candidate == nullptr && tried_.size() > 1) {
+  if (instance == nullptr && tried_.size() > 1) {
     tried_.erase(tried_.begin(), tried_.end() - 1);
-    candidate = pick();
+    instance = pick();
   }
-  if (candidate == nullptr && !tried_.empty()) {
+  if (instance == nullptr && !tried_.empty()) {
     tried_.clear();
-    candidate = pick();
+    instance = pick();
   }
-  return candidate;
+  return instance;
+}
+
+void CallSession::NoteReachable(bool reachable, MonotonicTime now) {
+  std::atomic<int>& unreachable = state().counters->unreachable_instances;
+  if (!reachable) {
+    if (current_->OnUnreachable(now)) unreachable.fetch_add(1, std::memory_order_relaxed);
+  } else if (unreachable.load(std::memory_order_relaxed) > 0 && current_->OnReachable()) {
+    unreachable.fetch_sub(1, std::memory_order_relaxed);
+  }
 }
 
 Step CallSession::OnAttemptDone(AttemptOutcome outcome, const Moment& moment) {
   if (!outcome.status.ok()) return OnFailure(std::move(outcome), moment);
-  current_->OnReachable();
+  NoteReachable(true, moment.now);
   TellBreaker(Classification::Health::kGood, moment.now);
   if (input_.report != nullptr) Record(absl::OkStatus(), "answered", moment.now);
   return FinishAnswered(absl::OkStatus(), moment.now);
@@ -149,9 +161,9 @@ Step CallSession::OnFailure(AttemptOutcome outcome, const Moment& moment) {
   const Classification classification = Classify(outcome, settings, policy_->idempotent);
   TellBreaker(classification.health, moment.now);
   if (outcome.source == AttemptOutcome::Source::kNetwork && outcome.surely_not_sent) {
-    current_->OnUnreachable(moment.now);
+    NoteReachable(false, moment.now);
   } else if (classification.health == Classification::Health::kGood) {
-    current_->OnReachable();
+    NoteReachable(true, moment.now);
   }
   if (std::find(tried_.begin(), tried_.end(), current_) == tried_.end()) tried_.push_back(current_);
 

@@ -94,11 +94,13 @@ class CallSession {
 
   Step RunFilters(const Moment& moment);
   Step NextAttempt(const Moment& moment, MonotonicTime start_at);
-  const Candidate* PickInstance(const Moment& moment);
+  LiveInstance* PickInstance(const Moment& moment);
   Step OnFailure(AttemptOutcome outcome, const Moment& moment);
   // Why no retry follows, or "" when one does; the wait before it goes to `delay`.
   absl::string_view WhyNoRetry(const Classification& classification, const AttemptOutcome& outcome,
                                const Moment& moment, absl::Duration& delay);
+  // Keeps the instance's reachability and the service's count of unreachable ones in step.
+  void NoteReachable(bool reachable, MonotonicTime now);
   void TellBreaker(Classification::Health health, MonotonicTime now);
 
   // Ends: answered by the provider (filters see it) ...

@@ -59,7 +59,7 @@ const RouteTree::Node* RouteTree::Descend(const Node* from, const RouteQuery& ro
 RouteTree::Picked RouteTree::Pick(const RouteQuery& route, const PickQuery& pick,
                                   RouteMemo& memo) const {
   const Node* leaf = Descend(root_.get(), route, &memo);
-  if (const Candidate* candidate = leaf->picker->Pick(pick)) return {candidate, false};
+  if (LiveInstance* instance = leaf->picker->Pick(pick)) return {instance, false};
   // Nothing left where the call belongs: ask the routers, the last one first, where else it may go.
   for (const Node* node = leaf; node->parent != nullptr; node = node->parent) {
     const Node* parent = node->parent;
@@ -70,7 +70,7 @@ RouteTree::Picked RouteTree::Pick(const RouteQuery& route, const PickQuery& pick
          pool = parent->table->Fallback(pool)) {
       seen[pool] = true;
       const Node* other = Descend(parent->children[pool].get(), route, nullptr);
-      if (const Candidate* candidate = other->picker->Pick(pick)) return {candidate, true};
+      if (LiveInstance* instance = other->picker->Pick(pick)) return {instance, true};
     }
   }
   return {};

@@ -34,8 +34,8 @@ class RouteTree {
   ~RouteTree();
 
   struct Picked {
-    const Candidate* candidate = nullptr;  // null: no untried instance may be used
-    bool fell_back = false;                // taken from a router's fallback pool
+    LiveInstance* instance = nullptr;  // null: no untried instance may be used
+    bool fell_back = false;            // taken from a router's fallback pool
   };
   Picked Pick(const RouteQuery& route, const PickQuery& pick, RouteMemo& memo) const;
 

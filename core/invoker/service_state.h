@@ -39,6 +39,8 @@ struct CallCounters {
   std::atomic<uint64_t> without_instance{0};
   std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
   std::atomic<uint64_t> fallback_answers{0};
+  // Instances that could not be connected to at their last attempt. A gauge.
+  std::atomic<int> unreachable_instances{0};
 };
 
 struct MethodPolicy {

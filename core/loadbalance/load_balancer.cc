@@ -8,6 +8,13 @@
 
 namespace marpc {
 
+std::vector<LiveInstance*> LiveInstancesOf(CandidateList candidates) {
+  std::vector<LiveInstance*> instances;
+  instances.reserve(candidates.size());
+  for (const Candidate* candidate : candidates) instances.push_back(candidate->live);
+  return instances;
+}
+
 std::vector<std::string> BuiltInLoadBalancers() { return {"random", "roundrobin"}; }
 
 absl::StatusOr<std::unique_ptr<LoadBalancer>> MakeLoadBalancer(absl::string_view name,

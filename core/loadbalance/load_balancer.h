@@ -25,9 +25,15 @@ struct PickQuery {
   absl::Span<const LiveInstance* const> tried;
   RandomSource& random;
   MonotonicTime now;
+  // Some instance of the service is unreachable. While none is, a pick touches no instance's
+  // memory.
+  bool any_unreachable = true;
 
-  bool WasTried(const Candidate& candidate) const {
-    return std::find(tried.begin(), tried.end(), candidate.live) != tried.end();
+  bool WasTried(const LiveInstance* instance) const {
+    return std::find(tried.begin(), tried.end(), instance) != tried.end();
+  }
+  bool Reachable(const LiveInstance* instance) const {
+    return !any_unreachable || instance->reachable(now);
   }
 };
 
@@ -37,8 +43,11 @@ class Picker {
   virtual ~Picker() = default;
   // Null when the pool holds no untried instance. Instances that are not reachable (LiveInstance)
   // are passed over where another is at hand.
-  virtual const Candidate* Pick(const PickQuery& query) const = 0;
+  virtual LiveInstance* Pick(const PickQuery& query) const = 0;
 };
+
+// What pickers are made of: the pool's instances, in order.
+std::vector<LiveInstance*> LiveInstancesOf(CandidateList candidates);
 
 // One a service. Build() is called off the call path, by one thread at a time.
 class LoadBalancer {

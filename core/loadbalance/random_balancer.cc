@@ -8,34 +8,33 @@ constexpr int kMaxRedraws = 4;
 
 class RandomPicker final : public Picker {
  public:
-  explicit RandomPicker(CandidateList candidates)
-      : candidates_(candidates.begin(), candidates.end()) {}
+  explicit RandomPicker(CandidateList candidates) : instances_(LiveInstancesOf(candidates)) {}
 
-  const Candidate* Pick(const PickQuery& query) const override {
-    const Candidate* picked = Draw(query);
-    for (int i = 0; i < kMaxRedraws && picked != nullptr && !picked->live->reachable(query.now);
-         ++i) {
+  LiveInstance* Pick(const PickQuery& query) const override {
+    LiveInstance* picked = Draw(query);
+    for (int i = 0; i < kMaxRedraws && picked != nullptr && !query.Reachable(picked); ++i) {
       picked = Draw(query);
     }
     return picked;
   }
 
  private:
-  const Candidate* Draw(const PickQuery& query) const {
-    if (candidates_.empty()) return nullptr;
-    if (query.tried.empty()) {
-      return candidates_[static_cast<size_t>(query.random.Uniform() * candidates_.size())];
-    }
+  LiveInstance* Draw(const PickQuery& query) const {
+    if (query.tried.empty()) return DrawFrom(instances_, query.random);
     // A retry: the tried ones are taken out before the draw, so that one draw always does.
-    std::vector<const Candidate*> untried;
-    for (const Candidate* candidate : candidates_) {
-      if (!query.WasTried(*candidate)) untried.push_back(candidate);
+    std::vector<LiveInstance*> untried;
+    for (LiveInstance* instance : instances_) {
+      if (!query.WasTried(instance)) untried.push_back(instance);
     }
-    if (untried.empty()) return nullptr;
-    return untried[static_cast<size_t>(query.random.Uniform() * untried.size())];
+    return DrawFrom(untried, query.random);
   }
 
-  const std::vector<const Candidate*> candidates_;
+  static LiveInstance* DrawFrom(const std::vector<LiveInstance*>& instances, RandomSource& random) {
+    if (instances.empty()) return nullptr;
+    return instances[static_cast<size_t>(random.Uniform() * static_cast<double>(instances.size()))];
+  }
+
+  const std::vector<LiveInstance*> instances_;
 };
 
 }  // namespace

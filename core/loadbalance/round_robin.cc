@@ -12,19 +12,19 @@ constexpr size_t kMaxPassedOver = 16;
 class RoundRobinPicker final : public Picker {
  public:
   RoundRobinPicker(std::shared_ptr<std::atomic<uint64_t>> rotation, CandidateList candidates)
-      : rotation_(std::move(rotation)), candidates_(candidates.begin(), candidates.end()) {}
+      : rotation_(std::move(rotation)), instances_(LiveInstancesOf(candidates)) {}
 
-  const Candidate* Pick(const PickQuery& query) const override {
-    const size_t n = candidates_.size();
+  LiveInstance* Pick(const PickQuery& query) const override {
+    const size_t n = instances_.size();
     if (n == 0) return nullptr;
     const size_t first = rotation_->fetch_add(1, std::memory_order_relaxed) % n;
-    const Candidate* untried = nullptr;
+    LiveInstance* untried = nullptr;
     size_t passed_over = 0;
     for (size_t i = 0, at = first; i < n; ++i, at = at + 1 == n ? 0 : at + 1) {
-      const Candidate* candidate = candidates_[at];
-      if (query.WasTried(*candidate)) continue;
-      if (candidate->live->reachable(query.now)) return candidate;
-      if (untried == nullptr) untried = candidate;
+      LiveInstance* instance = instances_[at];
+      if (query.WasTried(instance)) continue;
+      if (query.Reachable(instance)) return instance;
+      if (untried == nullptr) untried = instance;
       if (++passed_over == kMaxPassedOver) break;
     }
     return untried;
@@ -32,7 +32,7 @@ class RoundRobinPicker final : public Picker {
 
  private:
   const std::shared_ptr<std::atomic<uint64_t>> rotation_;
-  const std::vector<const Candidate*> candidates_;
+  const std::vector<LiveInstance*> instances_;
 };
 
 }  // namespace
