@@ -7,97 +7,18 @@
 #include "absl/time/clock.h"
 #include "marpc/observe/log.h"
 #include "marpc/registry/record.h"
+#include "marpc/registry/registry_handles.h"
 
 namespace marpc {
 namespace {
 
 using Connection = RegistryState::Connection;
 
-// How long a first answer may take before the list on disk is used.
-constexpr absl::Duration kFirstAnswer = absl::Milliseconds(500);
-// Bursts of changes are one write.
-constexpr absl::Duration kWriteDelay = absl::Milliseconds(200);
 // The ZooKeeper client may take as long again, and more, to part from a server that does not
 // answer.
 constexpr absl::Duration kCloseTimeout = absl::Milliseconds(500);
 
 }  // namespace
-
-class BackedRegistry::EntryLease final : public Lease {
- public:
-  EntryLease(std::shared_ptr<BackedRegistry> registry, std::shared_ptr<Entry> entry)
-      : registry_(std::move(registry)), entry_(std::move(entry)) {}
-  ~EntryLease() override { Withdraw(); }
-
-  bool registered() const override { return entry_->registered.load(); }
-
-  absl::Status Update(const Instance& instance) override {
-    if (instance.endpoint != entry_->endpoint) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the entry of ", entry_->endpoint.ToString(), " cannot become one of '",
-          instance.endpoint.ToString(), "'; release the lease and register the other"));
-    }
-    if (absl::Status status = CheckInstance(entry_->service, instance); !status.ok()) return status;
-    if (absl::Status status = registry_->CheckOpen(); !status.ok()) return status;
-    if (withdrawn_.load()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the lease of ", entry_->endpoint.ToString(), " is released"));
-    }
-    registry_->loop_.Post(
-        [registry = registry_.get(), entry = entry_, instance = Instance(instance)]() mutable {
-          instance.owner = entry->instance.owner;
-          entry->instance = std::move(instance);
-          if (registry->entries_.contains(entry)) registry->backend_->Change(entry);
-        });
-    return absl::OkStatus();
-  }
-
-  absl::Status Release(absl::Duration timeout) override {
-    Withdraw();
-    const std::optional<absl::Status> status = outcome_->WaitFor(timeout);
-    if (status.has_value()) return *status;
-    if (registry_->closed_.load()) return absl::OkStatus();
-    return absl::DeadlineExceededError(absl::StrCat(
-        "registry ", registry_->options_.name, " has not confirmed within ",
-        absl::FormatDuration(timeout), " that the entry of ", entry_->endpoint.ToString(),
-        " is gone; it goes when the registry is reachable, or when this process ends"));
-  }
-
- private:
-  void Withdraw() {
-    if (withdrawn_.exchange(true)) return;
-    {
-      std::lock_guard<std::mutex> lock(registry_->mutex_);
-      registry_->entered_.erase({entry_->service, entry_->endpoint});
-    }
-    registry_->loop_.Post([registry = registry_.get(), entry = entry_, outcome = outcome_] {
-      registry->WithdrawOnLoop(entry, outcome);
-    });
-  }
-
-  const std::shared_ptr<BackedRegistry> registry_;
-  const std::shared_ptr<Entry> entry_;
-  const std::shared_ptr<Outcome> outcome_ = std::make_shared<Outcome>();
-  std::atomic<bool> withdrawn_{false};
-};
-
-class BackedRegistry::SlotSubscription final : public Subscription {
- public:
-  SlotSubscription(std::shared_ptr<BackedRegistry> registry, std::string service,
-                   std::shared_ptr<Fanout::Slot> slot)
-      : registry_(std::move(registry)), service_(std::move(service)), slot_(std::move(slot)) {}
-  ~SlotSubscription() override {
-    registry_->fanout_.End(slot_);
-    registry_->loop_.Post([registry = registry_.get(), service = service_, slot = slot_] {
-      registry->RemoveSlot(service, slot);
-    });
-  }
-
- private:
-  const std::shared_ptr<BackedRegistry> registry_;
-  const std::string service_;
-  const std::shared_ptr<Fanout::Slot> slot_;
-};
 
 BackedRegistry::BackedRegistry(Options options, const Clock& clock)
     : options_(std::move(options)),
@@ -174,105 +95,6 @@ void BackedRegistry::WithdrawOnLoop(const std::shared_ptr<Entry>& entry,
     if (!left.empty() && left.mapped() != nullptr) backend_->Enter(left.mapped());
     if (all_withdrawn_ != nullptr && leaving_.empty()) all_withdrawn_->Set(absl::OkStatus());
   });
-}
-
-// --- consumers
-
-absl::StatusOr<std::unique_ptr<Subscription>> BackedRegistry::Subscribe(absl::string_view service,
-                                                                        Listener listener) {
-  if (absl::Status status = CheckOpen(); !status.ok()) return status;
-  if (absl::Status status = CheckServiceName(service); !status.ok()) return status;
-  if (listener == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a subscription to ", service, " needs a listener"));
-  }
-  std::shared_ptr<Fanout::Slot> slot = Fanout::MakeSlot(std::move(listener));
-  loop_.Post([this, service = std::string(service), slot] { AddSlot(service, slot); });
-  return std::make_unique<SlotSubscription>(shared_from_this(), std::string(service),
-                                            std::move(slot));
-}
-
-void BackedRegistry::AddSlot(const std::string& name, std::shared_ptr<Fanout::Slot> slot) {
-  auto found = services_.find(name);
-  if (found != services_.end()) {
-    found->second.slots.push_back(slot);
-    if (found->second.view.current() != nullptr) {
-      fanout_.Deliver(slot, found->second.view.current());
-    }
-    return;
-  }
-  Service& service =
-      services_.emplace(name, ServiceView(name, options_.view, store_.Read(name))).first->second;
-  service.slots.push_back(std::move(slot));
-  backend_->Watch(name);
-  loop_.After(std::min(kFirstAnswer, options_.connect_timeout / 2), [this, name] {
-    const auto later = services_.find(name);
-    if (later != services_.end()) {
-      Publish(later->second, later->second.view.OnNoAnswer(clock_.Now()));
-    }
-  });
-}
-
-void BackedRegistry::RemoveSlot(const std::string& name,
-                                const std::shared_ptr<Fanout::Slot>& slot) {
-  const auto found = services_.find(name);
-  if (found == services_.end()) return;
-  std::erase(found->second.slots, slot);
-  if (!found->second.slots.empty()) return;
-  backend_->Unwatch(name);
-  WriteSnapshot(found->second);
-  loop_.CancelTimer(found->second.change_timer);
-  services_.erase(found);
-}
-
-void BackedRegistry::OnReading(const std::string& name, Reading reading) {
-  const auto found = services_.find(name);
-  if (found == services_.end()) return;
-  Service& service = found->second;
-  const size_t held_before = service.view.held();
-  Publish(service, service.view.OnReading(std::move(reading), clock_.Now()));
-  if (held_before == 0 && service.view.held() > 0) {
-    Logger()->warn("event=registry_list_not_believed registry={} service={} held={} for={}",
-                   options_.name, name, service.view.held(),
-                   absl::FormatDuration(service.view.next_change() - clock_.Now()));
-  }
-  ScheduleChange(name, service);
-  ScheduleWrite(name, service);
-}
-
-void BackedRegistry::Publish(Service& service, const ServiceView::Published& snapshot) {
-  if (snapshot == nullptr) return;
-  if (snapshot->source == ServiceSnapshot::Source::kRegistry) service.write_due = true;
-  for (const std::shared_ptr<Fanout::Slot>& slot : service.slots) fanout_.Deliver(slot, snapshot);
-}
-
-void BackedRegistry::ScheduleChange(const std::string& name, Service& service) {
-  loop_.CancelTimer(service.change_timer);
-  service.change_timer = 0;
-  const MonotonicTime at = service.view.next_change();
-  if (at.is_infinite()) return;
-  service.change_timer = loop_.After(at - clock_.Now(), [this, name] {
-    const auto found = services_.find(name);
-    if (found == services_.end()) return;
-    Publish(found->second, found->second.view.OnTime(clock_.Now()));
-    ScheduleWrite(name, found->second);
-  });
-}
-
-void BackedRegistry::ScheduleWrite(const std::string& name, Service& service) {
-  if (!service.write_due || !store_.enabled()) return;
-  loop_.After(kWriteDelay, [this, name] {
-    const auto found = services_.find(name);
-    if (found != services_.end()) WriteSnapshot(found->second);
-  });
-}
-
-void BackedRegistry::WriteSnapshot(Service& service) {
-  if (!service.write_due || !store_.enabled()) return;
-  service.write_due = false;
-  const absl::Status status = store_.Write(*service.view.current());
-  if (!status.ok())
-    Logger()->warn("event=registry_snapshot_not_written why=\"{}\"", std::string(status.message()));
 }
 
 // --- marks

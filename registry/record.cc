@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
@@ -91,7 +91,7 @@ absl::StatusOr<Instance> ParseEntry(absl::string_view service, absl::string_view
   if (!parsed.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("it is not JSON of marpc.InstanceRecord: ",
-                     absl::StrReplaceAll(parsed.ToString(), {{"\n", " "}})));
+                     absl::Utf8SafeCEscape(parsed.ToString().substr(0, 200))));
   }
   absl::StatusOr<Instance> instance = FromRecord(record);
   if (!instance.ok()) return instance.status();

@@ -20,6 +20,10 @@
 
 namespace marpc {
 
+// Whoever removes folders with all that is in them must not find something made anew in the middle
+// of it, so what is missing is made again only so much later.
+inline constexpr absl::Duration kFolderPatience = absl::Milliseconds(100);
+
 // The folder is made at the start, with those above it. When it vanishes later, that is an outage
 // until someone puts it (or another) back; it is not made again, as it may only have been moved
 // away.
