@@ -25,6 +25,8 @@ absl::Status Greet(const char* file, const char* name) {
 int main(int argc, char** argv) {
   const absl::Status status =
       Greet(argc > 1 ? argv[1] : "consumer.yaml", argc > 2 ? argv[2] : "Alice");
-  if (!status.ok()) std::cerr << status << "\n";
+  if (!status.ok()) {
+    std::cerr << status.ToString(absl::StatusToStringMode::kWithNoExtraData) << "\n";
+  }
   return status.ok() ? 0 : 1;
 }
