@@ -1,0 +1,39 @@
+// What a program adds to a consumer: what docs/guide shows, compiled with the tests.
+#include <memory>
+#include <utility>
+
+#include "demo/hello.marpc.h"
+#include "marpc/consumer/consumer.h"
+#include "marpc/consumer/gray_marks.h"
+#include "marpc/filter/mock_filter.h"
+#include "marpc/registry/registry.h"
+
+absl::StatusOr<std::unique_ptr<marpc::Consumer>> ConsumerWithFallback(
+    const marpc::Settings& settings) {
+  marpc::ConsumerOptions options;
+  options.fallbacks["cached-hello"] = [](const marpc::Method&,
+                                         const google::protobuf::MessageLite&,
+                                         const absl::Status& error,
+                                         google::protobuf::MessageLite* reply) -> absl::Status {
+    auto* hello = dynamic_cast<demo::HelloReply*>(reply);
+    if (hello == nullptr) return error;  // another method's: its failure stays
+    hello->set_message("Hello from yesterday");
+    return absl::OkStatus();
+  };
+  return marpc::Consumer::Create(settings, std::move(options));
+}
+
+absl::Status MarkGray(marpc::Consumer& consumer, const marpc::Endpoint& endpoint) {
+  // For the whole cluster, in the registry:
+  absl::Status marked = consumer.registry().SetGray("demo.HelloService", endpoint, true);
+  if (!marked.ok()) return marked;
+  // For this process alone:
+  return consumer.gray().Mark("127.0.0.1:8081");
+}
+
+void MockHello(marpc::Consumer& consumer) {
+  demo::HelloReply reply;
+  reply.set_message("hi");
+  consumer.mock().Reply("demo.HelloService/Hello", reply);
+  consumer.mock().Fail("demo.HelloService/GetUser", absl::NotFoundError("no such user"));
+}
