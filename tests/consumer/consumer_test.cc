@@ -199,6 +199,43 @@ TEST_F(ConsumerTest, HangingCallEndsByItsDeadline) {
   EXPECT_EQ(GetErrorInfo(reply.status())->reason(), reason::kDeadline);
 }
 
+TEST_F(ConsumerTest, TimedOutRequestOfANonIdempotentMethodIsNotSentAgain) {
+  EchoServer a, b;
+  Listed({a.endpoint(), b.endpoint()});
+  settings_.method_defaults.retry.timeout = absl::Milliseconds(300);
+  settings_.method_defaults.retry.max_retries = 1;
+  settings_.method_defaults.retry.idempotent = false;
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  // Both are connected, so that the calls that hang are surely sent.
+  while (a.arrivals() == 0 || b.arrivals() == 0) client.Hello(Request()).IgnoreError();
+  a.Hang(true);
+  b.Hang(true);
+  const auto reply = client.Hello(Request());
+  EXPECT_EQ(reply.status().code(), absl::StatusCode::kDeadlineExceeded);
+  const auto info = GetErrorInfo(reply.status());
+  ASSERT_TRUE(info.has_value());
+  ASSERT_EQ(info->attempts_size(), 1);
+  EXPECT_THAT(info->attempts(0).verdict(), HasSubstr("may have been executed"));
+}
+
+TEST_F(ConsumerTest, RequestLargerThanTheServerAcceptsIsRefusedOnceAndSaysSo) {
+  EchoServer a, b;  // gRPC's own limit of 4 MiB
+  Listed({a.endpoint(), b.endpoint()});
+  settings_.method_defaults.retry.max_retries = 2;
+  settings_.method_defaults.retry.retry_on = {absl::StatusCode::kResourceExhausted};
+  StartConsumer();
+  demo::HelloServiceClient client(*consumer_);
+  const auto reply = client.Hello(Request(std::string(5 << 20, 'x')));
+  EXPECT_EQ(reply.status().code(), absl::StatusCode::kResourceExhausted);
+  const auto info = GetErrorInfo(reply.status());
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->reason(), reason::kMessageTooLarge);
+  EXPECT_EQ(info->attempts_size(), 1);
+  EXPECT_THAT(std::string(reply.status().message()), HasSubstr("provider.maxReceiveMessageSize"));
+  EXPECT_EQ(a.arrivals() + b.arrivals(), 0);
+}
+
 TEST_F(ConsumerTest, NoInstanceSaysWhatIsKnown) {
   Listed({});
   StartConsumer();

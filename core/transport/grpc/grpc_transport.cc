@@ -32,8 +32,9 @@ namespace {
 
 using google::protobuf::MessageLite;
 
-// gRPC calls the peer by its address once the call has reached a connection, and by the channel's
-// target before. The target is therefore written in a form that no address has.
+// Of a call that has ended on a connection, gRPC calls the peer by its address; of one that has not
+// reached any, by the channel's target. The target is therefore written in a form that no address
+// has.
 std::string TargetOf(const Endpoint& endpoint) {
   if (endpoint.is_unix()) return absl::StrCat("unix://", endpoint.host());
   in_addr v4;
@@ -95,9 +96,11 @@ AttemptOutcome OutcomeOf(const grpc::Status& status, const grpc::ClientContext& 
   if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
       absl::StartsWith(status.error_message(), "Received message larger than max")) {
     outcome.source = Source::kLocal;
+    // The server's refusal of a request reads the same.
     outcome.status = absl::ResourceExhaustedError(
-        absl::StrCat("the answer is larger than transport.maxReceiveMessageSize (",
-                     status.error_message(), ")"));
+        absl::StrCat(status.error_message(),
+                     ": the answer exceeds transport.maxReceiveMessageSize, or the request what "
+                     "the provider accepts (provider.maxReceiveMessageSize)"));
     return outcome;
   }
   const std::optional<ErrorInfo> info = marpc::GetErrorInfo(outcome.status);
@@ -107,7 +110,9 @@ AttemptOutcome OutcomeOf(const grpc::Status& status, const grpc::ClientContext& 
     return outcome;
   }
   const bool reached_connection = context.peer() != target;
-  outcome.surely_not_sent = !reached_connection;
+  // A call that this side ended, by its deadline, keeps the target for its peer wherever it was.
+  outcome.surely_not_sent =
+      !reached_connection && status.error_code() == grpc::StatusCode::UNAVAILABLE;
   const bool answered = reached_connection && !outcome.trailers.empty();
   const bool of_transport = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                             status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
