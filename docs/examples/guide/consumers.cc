@@ -11,8 +11,7 @@
 absl::StatusOr<std::unique_ptr<marpc::Consumer>> ConsumerWithFallback(
     const marpc::Settings& settings) {
   marpc::ConsumerOptions options;
-  options.fallbacks["cached-hello"] = [](const marpc::Method&,
-                                         const google::protobuf::MessageLite&,
+  options.fallbacks["cached-hello"] = [](const marpc::Method&, const google::protobuf::MessageLite&,
                                          const absl::Status& error,
                                          google::protobuf::MessageLite* reply) -> absl::Status {
     auto* hello = dynamic_cast<demo::HelloReply*>(reply);
