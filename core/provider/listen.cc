@@ -118,8 +118,8 @@ absl::Status CheckFreeUnix(const Endpoint& endpoint) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, endpoint.host().data(), endpoint.host().size());
-  const absl::Status free = RemoveStaleSocket(endpoint, address);
-  if (!free.ok()) return free;
+  absl::Status removed = RemoveStaleSocket(endpoint, address);
+  if (!removed.ok()) return removed;
   const int error = TryBind(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   if (error != 0) return CannotListen(endpoint, error);
   unlink(address.sun_path);

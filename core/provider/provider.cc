@@ -106,8 +106,8 @@ absl::Status Provider::Start() {
 absl::Status Provider::Serve() {
   absl::StatusOr<Endpoint> endpoint = ListenEndpoint(settings_.provider);
   if (!endpoint.ok()) return endpoint.status();
-  const absl::Status free = CheckFree(*endpoint);
-  if (!free.ok()) return free;
+  absl::Status available = CheckFree(*endpoint);
+  if (!available.ok()) return available;
   endpoint = server_->Start(*endpoint);
   if (!endpoint.ok()) return endpoint.status();
   endpoint_ = *std::move(endpoint);
@@ -181,7 +181,7 @@ absl::Status Provider::Run() {
     absl::MutexLock lock(&mutex_);
     signals_ = nullptr;
   };
-  const absl::Status started = Start();
+  absl::Status started = Start();
   if (!started.ok()) return started;
   const int signal = (*signals)->Wait();
   if (signal != 0) Logger()->info("event=signal number={}", signal);

@@ -51,6 +51,7 @@ TEST(ContextAtTheProvider, NeverLeaksBetweenRequestsThatShareAThread) {
   serving.handler().OnHello(answer_user).OnDelay(answer_user);
   serving.Start();
   std::vector<std::thread> callers;
+  callers.reserve(8);
   for (int caller = 0; caller < 8; ++caller) {
     callers.emplace_back(
         [&, caller] { CallWithAndWithout(*serving.stub, caller, caller % 2 == 0); });
@@ -78,6 +79,7 @@ TEST(ContextAtTheProvider, IsInForceInASynchronousStockMethod) {
   ASSERT_TRUE(AddStockService(serving.provider(), std::make_shared<StockHello>()).ok());
   serving.Start();
   std::vector<std::thread> callers;
+  callers.reserve(8);
   for (int caller = 0; caller < 8; ++caller) {
     callers.emplace_back(
         [&, caller] { CallWithAndWithout(*serving.stub, caller, caller % 2 == 0); });

@@ -87,12 +87,12 @@ class Serving {
   }
 
   // One call of the quick method.
-  grpc::Status Hello(const std::string& name, demo::HelloReply* reply = nullptr) {
+  grpc::Status Hello(const std::string& name, demo::HelloReply* reply = nullptr) const {
     grpc::ClientContext context;
     return Hello(context, name, reply);
   }
   grpc::Status Hello(grpc::ClientContext& context, const std::string& name,
-                     demo::HelloReply* reply = nullptr) {
+                     demo::HelloReply* reply = nullptr) const {
     demo::HelloReply ignored;
     demo::HelloRequest request;
     request.set_name(name);
@@ -100,12 +100,12 @@ class Serving {
     return stub->Hello(&context, request, reply == nullptr ? &ignored : reply);
   }
   // One call of the method that runs on the executor.
-  grpc::Status Delay(demo::HelloReply* reply = nullptr) {
+  grpc::Status Delay(demo::HelloReply* reply = nullptr) const {
     grpc::ClientContext context;
     SetDeadline(context);
     return Delay(context, reply);
   }
-  grpc::Status Delay(grpc::ClientContext& context, demo::HelloReply* reply = nullptr) {
+  grpc::Status Delay(grpc::ClientContext& context, demo::HelloReply* reply = nullptr) const {
     demo::HelloReply ignored;
     return stub->Delay(&context, demo::DelayRequest(), reply == nullptr ? &ignored : reply);
   }

@@ -82,7 +82,7 @@ grpc::ServerUnaryReactor* HandlerService::Dispatch(const ServedMethod& served,
         const std::unique_ptr<HandlerCall> owned(waiting);
         owned->RunLate();
       })) {
-    call.release();  // the task's now
+    (void)call.release();  // the task's now
   } else {
     call->Refuse(MethodError(
         *served.entry.method, absl::StatusCode::kResourceExhausted, reason::kOverloaded,
