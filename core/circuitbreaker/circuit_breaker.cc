@@ -120,7 +120,8 @@ CircuitBreaker::Snapshot CircuitBreaker::GetSnapshot(MonotonicTime now) const {
   absl::MutexLock lock(&mutex_);
   Snapshot snapshot;
   snapshot.state = state();
-  snapshot.failures = FailuresInWindow(now);
+  snapshot.failures =
+      snapshot.state == BreakerState::kClosed ? FailuresInWindow(now) : failures_at_opening_;
   snapshot.probes_out = static_cast<int>(probes_.size());
   snapshot.opened_at = opened_at_;
   snapshot.next_probe_at = snapshot.state == BreakerState::kOpen ? opened_at_ + open_for_ : now;
@@ -136,6 +137,7 @@ void CircuitBreaker::Enter(BreakerState next, MonotonicTime now) {
     open_for_ = from == BreakerState::kClosed ? settings_.half_open_initial_delay
                                               : settings_.half_open_delay;
     opened_at_ = now;
+    if (from == BreakerState::kClosed) failures_at_opening_ = failures;
     ++times_opened_;
   }
   ForgetFailures();

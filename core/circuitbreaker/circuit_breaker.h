@@ -55,7 +55,7 @@ class CircuitBreaker {
   };
   struct Snapshot {
     BreakerState state = BreakerState::kClosed;
-    int failures = 0;         // inside the window
+    int failures = 0;         // inside the window; while not CLOSED: those that opened it
     int probes_out = 0;       // permits given in HALF_OPEN and not back
     MonotonicTime opened_at;  // of the last opening
     MonotonicTime next_probe_at;
@@ -120,6 +120,7 @@ class CircuitBreaker {
   // When each probe that is out was admitted, oldest first.
   std::vector<MonotonicTime> probes_ ABSL_GUARDED_BY(mutex_);
   int probe_successes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int failures_at_opening_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t times_opened_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<Transition> unannounced_ ABSL_GUARDED_BY(mutex_);
 };

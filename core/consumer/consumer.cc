@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "marpc/base/by_order.h"
 #include "marpc/base/error.h"
 #include "marpc/consumer/drop_in_channel.h"
 #include "marpc/consumer/gray_marks.h"
@@ -69,8 +70,7 @@ std::shared_ptr<ServiceRuntime> Consumer::Runtime(absl::string_view service) {
   // CheckSettings() has seen that neither of these can fail.
   if (settings.gray.enabled) routers.push_back(*GrayRouter::Create(settings.gray));
   for (const auto& make : context.options.routers) routers.push_back(make(service));
-  std::stable_sort(routers.begin(), routers.end(),
-                   [](const auto& a, const auto& b) { return a->order() < b->order(); });
+  SortByOrder(routers);
   const auto own = context.options.load_balancers.find(settings.load_balancer);
   std::unique_ptr<LoadBalancer> balancer =
       own != context.options.load_balancers.end()

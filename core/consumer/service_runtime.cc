@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "marpc/base/by_order.h"
 #include "marpc/base/error.h"
 #include "marpc/consumer/gray_marks.h"
 #include "marpc/filter/cache_filter.h"
@@ -189,8 +190,7 @@ std::shared_ptr<const MethodPolicy> ServiceRuntime::MakePolicy(const Method& met
   for (const auto& filter : context_->options.filters) policy->filters.push_back(filter);
   std::erase_if(policy->filters,
                 [&](const auto& f) { return !f->AppliesTo(method, policy->settings); });
-  std::stable_sort(policy->filters.begin(), policy->filters.end(),
-                   [](const auto& a, const auto& b) { return a->order() < b->order(); });
+  SortByOrder(policy->filters);
   policy->breaker = BreakerFor(method, policy->settings);
   policy->budget = BudgetFor(policy->settings.retry.budget);
   if (!policy->settings.fallback.empty()) {

@@ -1,5 +1,6 @@
 #include "marpc/loadbalance/round_robin.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace marpc {
@@ -16,7 +17,8 @@ class RoundRobinPicker final : public Picker {
 
   LiveInstance* Pick(const PickQuery& query) const override {
     const size_t n = instances_.size();
-    if (n == 0) return nullptr;
+    // A pick that cannot be does not turn the rotation.
+    if (n == 0 || (!query.tried.empty() && AllTried(query))) return nullptr;
     const size_t first = rotation_->fetch_add(1, std::memory_order_relaxed) % n;
     LiveInstance* untried = nullptr;
     size_t passed_over = 0;
@@ -31,6 +33,11 @@ class RoundRobinPicker final : public Picker {
   }
 
  private:
+  bool AllTried(const PickQuery& query) const {
+    return std::all_of(instances_.begin(), instances_.end(),
+                       [&](const LiveInstance* instance) { return query.WasTried(instance); });
+  }
+
   const std::shared_ptr<std::atomic<uint64_t>> rotation_;
   const std::vector<LiveInstance*> instances_;
 };

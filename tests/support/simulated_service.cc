@@ -1,0 +1,200 @@
+#include "tests/support/simulated_service.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/empty.pb.h"
+#include "google/protobuf/struct.pb.h"
+#include "marpc/base/by_order.h"
+#include "marpc/base/error.h"
+#include "marpc/loadbalance/round_robin.h"
+
+namespace marpc::testing {
+namespace {
+
+template <typename T>
+T TakeFirst(std::deque<T>& script) {
+  if (script.empty()) return T();
+  const T first = script.front();
+  script.pop_front();
+  return first;
+}
+
+SimulatedAttempt Failure(absl::Status status, AttemptOutcome::Source source) {
+  SimulatedAttempt attempt;
+  attempt.outcome.status = std::move(status);
+  attempt.outcome.source = source;
+  return attempt;
+}
+
+}  // namespace
+
+double ScriptedRandom::Uniform() { return std::min(TakeFirst(draws), std::nextafter(1.0, 0.0)); }
+
+uint64_t ScriptedRandom::Below(uint64_t bound) {
+  ++dice_used;
+  return TakeFirst(dice) % bound;
+}
+
+SimulatedAttempt Answer() { return {}; }
+
+SimulatedAttempt HandlerFails(absl::StatusCode code, absl::string_view message) {
+  return Failure(absl::Status(code, message), AttemptOutcome::Source::kHandler);
+}
+
+SimulatedAttempt LostRequest() {
+  return Failure(absl::UnavailableError("connection broken"), AttemptOutcome::Source::kNetwork);
+}
+
+SimulatedAttempt RefusedConnect() {
+  SimulatedAttempt attempt =
+      Failure(absl::UnavailableError("connection refused"), AttemptOutcome::Source::kNetwork);
+  attempt.outcome.surely_not_sent = true;
+  return attempt;
+}
+
+SimulatedAttempt Hang() {
+  SimulatedAttempt attempt;
+  attempt.takes = absl::InfiniteDuration();
+  return attempt;
+}
+
+SimulatedBackend InTurn(std::vector<SimulatedAttempt> outcomes) {
+  return
+      [outcomes = std::move(outcomes), next = size_t{0}](const std::string&, const Step&) mutable {
+        return outcomes.at(std::min(next++, outcomes.size() - 1));
+      };
+}
+
+std::string SimulatedResult::reason() const {
+  const std::optional<ErrorInfo> info = GetErrorInfo(status);
+  return info.has_value() ? info->reason() : "";
+}
+
+SimulatedService::SimulatedService(Options options)
+    : options_(std::move(options)),
+      clock_(options_.clock != nullptr ? options_.clock : std::make_shared<SimulatedClock>()),
+      cell_(nullptr) {
+  if (options_.balancer == nullptr) options_.balancer = std::make_unique<RoundRobin>(0);
+  SortByOrder(options_.routers);
+  SortByOrder(options_.filters);
+  const MethodSettings& settings = options_.settings;
+  if (settings.circuit_breaker.enabled) {
+    breaker_ = std::make_shared<CircuitBreaker>(settings.circuit_breaker, options_.on_transition);
+  }
+  if (settings.retry.budget.enabled) {
+    budget_ = std::make_shared<RetryBudget>(settings.retry.budget, clock_->Now());
+  }
+  method();
+}
+
+void SimulatedService::SetInstances(std::vector<std::string> instances) {
+  options_.instances = std::move(instances);
+  Publish();
+}
+
+void SimulatedService::SetGray(std::set<std::string> gray) {
+  options_.gray = std::move(gray);
+  Publish();
+}
+
+const Method& SimulatedService::method(const std::string& name) {
+  const Method& method = InternMethod({.service = options_.name, .name = name});
+  if (static_cast<size_t>(method.ordinal) < policies_.size()) return method;
+  const std::vector<const Method*> methods = InternedMethods(options_.name);
+  for (size_t i = policies_.size(); i < methods.size(); ++i) {
+    auto policy = std::make_shared<MethodPolicy>();
+    policy->method = methods[i];
+    policy->settings = options_.settings;
+    policy->idempotent = options_.settings.retry.idempotent.value_or(options_.idempotent);
+    policy->filters = options_.filters;
+    std::erase_if(policy->filters,
+                  [&](const auto& f) { return !f->AppliesTo(*methods[i], policy->settings); });
+    policy->breaker = breaker_;
+    policy->budget = budget_;
+    policy->fallback = options_.fallback;
+    policies_.push_back(std::move(policy));
+  }
+  Publish();
+  return method;
+}
+
+void SimulatedService::Publish() {
+  auto state = std::make_shared<ServiceState>();
+  state->service = options_.name;
+  state->counters = counters_;
+  state->confirmed_at = clock_->Now();
+  state->methods = policies_;
+  state->candidates.reserve(options_.instances.size());
+  for (const std::string& name : options_.instances) {
+    std::shared_ptr<LiveInstance>& live = live_[name];
+    if (live == nullptr) {
+      live = std::make_shared<LiveInstance>(Endpoint::Parse(absl::StrCat(name, ":1")).value());
+    }
+    Candidate candidate;
+    candidate.instance.endpoint = live->endpoint();
+    candidate.gray = options_.gray.contains(name);
+    candidate.live = live.get();
+    state->live.push_back(live);
+    state->candidates.push_back(std::move(candidate));
+  }
+  RouteTable::Pool all;
+  for (const Candidate& candidate : state->candidates) all.push_back(&candidate);
+  state->routes = std::make_unique<RouteTree>(options_.routers, *options_.balancer, all);
+  cell_.Store(std::move(state));
+}
+
+SimulatedAttempt SimulatedService::Run(const SimulatedBackend& backend, const Step& step,
+                                       google::protobuf::MessageLite* reply) {
+  clock_->Set(std::max(clock_->Now(), step.start_at));
+  SimulatedAttempt attempt = backend(step.instance->endpoint().host(), step);
+  const MonotonicTime ends = clock_->Now() + attempt.takes;
+  if (ends >= step.deadline && attempt.takes > absl::ZeroDuration()) {
+    clock_->Set(step.deadline);
+    return Failure(absl::DeadlineExceededError("no answer in time"),
+                   AttemptOutcome::Source::kNetwork);
+  }
+  clock_->Set(ends);
+  if (attempt.outcome.status.ok() && attempt.fill != nullptr) attempt.fill(reply);
+  return attempt;
+}
+
+SimulatedResult SimulatedService::Call(const SimulatedBackend& backend,
+                                       const CallOptions& options) {
+  SimulatedResult result;
+  const google::protobuf::Empty nothing;
+  google::protobuf::Value unread;
+  CallInput input;
+  input.method = &method(options.method);
+  input.request = options.request != nullptr ? options.request : &nothing;
+  input.reply = options.reply != nullptr ? options.reply : &unread;
+  input.context = &options.context;
+  input.deadline = options.deadline;
+  input.cancel = options.cancel;
+  input.report = &result.report;
+
+  const MonotonicTime started = clock_->Now();
+  CallSession session(cell_, input);
+  Step step = session.Start(now());
+  while (step.kind != Step::Kind::kDone) {
+    if (step.kind == Step::Kind::kWaitForAnswer) {
+      // Nobody else runs: what is not settled by now never will be.
+      if (!step.pending->settled()) clock_->Set(step.deadline);
+      step = session.OnAnswerSettled(now());
+      continue;
+    }
+    if (!result.instances.empty()) {
+      result.waits.push_back(std::max(step.start_at - clock_->Now(), absl::ZeroDuration()));
+    }
+    result.instances.push_back(step.instance->endpoint().host());
+    SimulatedAttempt attempt = Run(backend, step, input.reply);
+    step = session.OnAttemptDone(std::move(attempt.outcome), now());
+  }
+  result.status = std::move(step.status);
+  result.elapsed = clock_->Now() - started;
+  return result;
+}
+
+}  // namespace marpc::testing
