@@ -4,6 +4,7 @@
 
 #include "demo/hello.grpc.pb.h"
 #include "demo/hello.marpc.h"
+#include "grpcpp/channel.h"
 #include "marpc/base/error.h"
 #include "marpc/consumer/consumer.h"
 #include "marpc/context/rpc_context.h"
