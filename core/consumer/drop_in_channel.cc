@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
@@ -17,6 +18,7 @@
 #include "grpcpp/support/client_interceptor.h"
 #include "marpc/base/error.h"
 #include "marpc/base/method.h"
+#include "marpc/base/snapshot_cell.h"
 #include "marpc/consumer/service_runtime.h"
 #include "marpc/transport/grpc/status.h"
 
@@ -28,14 +30,47 @@ using grpc::experimental::ClientRpcInfo;
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 
+// The methods called on one channel. A stub names a method by the same pointer in every call, so
+// that finding it again takes a comparison of pointers, and one of texts to be sure.
+class MethodTable {
+ public:
+  const Method* Find(const char* path) {
+    const std::shared_ptr<const Entries> known = entries_.Load();
+    for (const Entry& entry : *known) {
+      if (entry.path == path && entry.method->path == path) return entry.method;
+    }
+    const Method* method = InternMethodByPath(path);
+    if (method == nullptr) return nullptr;
+    absl::MutexLock lock(&mutex_);
+    auto more = std::make_shared<Entries>(*entries_.Load());
+    // Paths that are made anew for each call are not worth keeping.
+    if (more->size() < kMaxEntries) more->push_back({path, method});
+    entries_.Store(std::move(more));
+    return method;
+  }
+
+ private:
+  static constexpr size_t kMaxEntries = 64;
+  struct Entry {
+    const char* path;
+    const Method* method;
+  };
+  using Entries = std::vector<Entry>;
+
+  SnapshotCell<Entries> entries_{std::make_shared<Entries>()};
+  absl::Mutex mutex_;  // one writer at a time
+};
+
 // One call. gRPC enters it with the batch that sends, and, after Hijack(), with what is to be
 // received.
 class CallInterceptor final : public grpc::experimental::Interceptor {
  public:
-  CallInterceptor(std::shared_ptr<ServiceRuntime> runtime, ClientRpcInfo& info)
+  CallInterceptor(std::shared_ptr<ServiceRuntime> runtime, MethodTable& methods,
+                  ClientRpcInfo& info)
       : runtime_(std::move(runtime)),
         unary_(info.type() == ClientRpcInfo::Type::UNARY),
         path_(info.method()),
+        method_(unary_ ? methods.Find(path_) : nullptr),
         context_(info.client_context()),
         cancel_(std::make_shared<CancelSignal>()) {}
 
@@ -62,8 +97,7 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
 
  private:
   void TakeRequest(InterceptorBatchMethods* batch) {
-    method_ = InternMethodByPath(path_);
-    if (!unary_ || method_ == nullptr) {
+    if (method_ == nullptr) {
       status_ = FrameworkError(
           absl::StatusCode::kUnimplemented, reason::kUnimplemented,
           absl::StrCat(path_, " is a streaming method; a marpc channel takes unary calls only"));
@@ -132,11 +166,11 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
 
   const std::shared_ptr<ServiceRuntime> runtime_;
   const bool unary_;
-  const std::string path_;
+  const char* const path_;
+  const Method* const method_;
   grpc::ClientContext* const context_;
   const std::shared_ptr<CancelSignal> cancel_;
   bool hijacked_ = false;
-  const Method* method_ = nullptr;
   const MessageLite* request_ = nullptr;
   std::unique_ptr<MessageLite> own_request_;
   Metadata metadata_;
@@ -148,11 +182,12 @@ class InterceptorFactory final : public grpc::experimental::ClientInterceptorFac
   explicit InterceptorFactory(std::shared_ptr<ServiceRuntime> runtime)
       : runtime_(std::move(runtime)) {}
   grpc::experimental::Interceptor* CreateClientInterceptor(ClientRpcInfo* info) override {
-    return new CallInterceptor(runtime_, *info);
+    return new CallInterceptor(runtime_, methods_, *info);
   }
 
  private:
   const std::shared_ptr<ServiceRuntime> runtime_;
+  MethodTable methods_;
 };
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "marpc/base/method.h"
+#include "marpc/config/names.h"
 #include "marpc/filter/mock_filter.h"
+#include "marpc/observe/log.h"
 #include "marpc/router/gray_router.h"
 
 namespace marpc {
@@ -57,6 +59,9 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
                                                    " routers can be added, not ",
                                                    options.routers.size()));
   }
+  std::vector<std::string> warnings;
+  if (auto s = CheckNames(settings, &warnings); !s.ok()) return s;
+  for (const std::string& warning : warnings) Logger()->warn("{}", warning);
   const std::string file = settings.source.empty() ? "settings" : settings.source;
   if (auto s = CheckService(file, settings.service_defaults, options); !s.ok()) return s;
   if (auto s = CheckMethod(file, settings.method_defaults, options); !s.ok()) return s;
