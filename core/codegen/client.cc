@@ -31,8 +31,8 @@ void DeclareStreaming(const ServiceToWrite& service, const MethodToWrite& method
       "void $call$(Args&&...) const {\n"
       "  static_assert(sizeof...(Args) == static_cast<decltype(sizeof(int))>(-1),\n"
       "                \"$service$/$name$ is a streaming method: streaming methods come with a \"\n"
-      "                \"later version of marpc; until then use the stock stub on \"\n"
-      "                \"consumer.Channel(\\\"$service$\\\")\");\n"
+      "                \"later version of marpc; until then use the stock stub on a channel of \"\n"
+      "                \"your own\");\n"
       "}\n\n",
       "call", method.names.call, "service", service.descriptor->full_name(), "name",
       method.descriptor->name());

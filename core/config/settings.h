@@ -96,7 +96,7 @@ struct MethodSettings {
   CircuitBreakerSettings circuit_breaker;
   CacheSettings cache;
   MockSettings mock;
-  // A name given to Consumer::RegisterFallback(). Empty: none.
+  // A name of ConsumerOptions::fallbacks. Empty: none.
   std::string fallback;
 };
 

@@ -137,7 +137,7 @@ TEST_F(Plugin, MakesTheUseOfAStreamingMethodACompileErrorThatSaysWhatToDo) {
       absl::StrCat(MARPC_TEST_COMPILE, " -fsyntax-only ", (folder_ / "use.cc").string()));
   EXPECT_FALSE(result.ok);
   EXPECT_THAT(result.output, HasSubstr("acme.Streams/ServerStream is a streaming method"));
-  EXPECT_THAT(result.output, HasSubstr("use the stock stub on consumer.Channel("));
+  EXPECT_THAT(result.output, HasSubstr("use the stock stub on a channel of"));
 }
 
 }  // namespace
