@@ -11,6 +11,8 @@
 namespace marpc {
 
 struct Fanout::Slot {
+  explicit Slot(Registry::Listener told) : listener(std::move(told)) {}
+
   const Registry::Listener listener;
   // Under the fanout's lock.
   std::shared_ptr<const ServiceSnapshot> pending;
@@ -30,7 +32,7 @@ Fanout::Fanout() {
 Fanout::~Fanout() { Stop(); }
 
 std::shared_ptr<Fanout::Slot> Fanout::MakeSlot(Registry::Listener listener) {
-  return std::shared_ptr<Slot>(new Slot{std::move(listener), nullptr, false, false});
+  return std::make_shared<Slot>(std::move(listener));
 }
 
 void Fanout::Deliver(const std::shared_ptr<Slot>& slot,
