@@ -22,9 +22,10 @@ class LiveInstance {
 
   const Endpoint& endpoint() const { return endpoint_; }
 
-  // An instance that could not be connected to is passed over while others are there, for 0.1 s at
-  // first and up to 5 s: a dead node that the registry still lists must not cost a share of the
-  // calls their first attempt.
+  // An instance that gave no answer (could not be connected to, broke off, let an attempt time out)
+  // is passed over while others are there, for 0.1 s at first and up to 5 s: a dead or hanging node
+  // that the registry still lists must not cost a share of the calls their first attempt. Any answer
+  // ends it.
   bool reachable(MonotonicTime now) const {
     return avoid_until_nanos_.load(std::memory_order_relaxed) <= now.nanos();
   }

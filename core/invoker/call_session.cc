@@ -160,7 +160,7 @@ Step CallSession::OnFailure(AttemptOutcome outcome, const Moment& moment) {
   const RetrySettings& settings = policy_->settings.retry;
   const Classification classification = Classify(outcome, settings, policy_->idempotent);
   TellBreaker(classification.health, moment.now);
-  if (outcome.source == AttemptOutcome::Source::kNetwork && outcome.surely_not_sent) {
+  if (outcome.source == AttemptOutcome::Source::kNetwork) {
     NoteReachable(false, moment.now);
   } else if (classification.health == Classification::Health::kGood) {
     NoteReachable(true, moment.now);

@@ -54,7 +54,8 @@ grpc::ChannelArguments ArgumentsFor(const TransportSettings& settings) {
   // An HTTP proxy of the environment is for the web, not for the neighbour's port.
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, ms(settings.reconnect_backoff_initial));
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, ms(settings.reconnect_backoff_initial));
+  // Despite its name, what one try to connect may take.
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, ms(settings.reconnect_backoff_max));
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, ms(settings.reconnect_backoff_max));
   if (settings.keepalive_time > absl::ZeroDuration()) {
     args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, ms(settings.keepalive_time));
