@@ -24,8 +24,8 @@ class LiveInstance {
 
   // An instance that gave no answer (could not be connected to, broke off, let an attempt time out)
   // is passed over while others are there, for 0.1 s at first and up to 5 s: a dead or hanging node
-  // that the registry still lists must not cost a share of the calls their first attempt. Any answer
-  // ends it.
+  // that the registry still lists must not cost a share of the calls their first attempt. Any
+  // answer ends it.
   bool reachable(MonotonicTime now) const {
     return avoid_until_nanos_.load(std::memory_order_relaxed) <= now.nanos();
   }
