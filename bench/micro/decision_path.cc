@@ -1,5 +1,6 @@
-// The cost of deciding a call that succeeds at its first attempt, without any I/O: session, breaker, gray router,
-// balancer, retry policy and budget all on. Says nanoseconds and heap allocations a call.
+// The cost of deciding a call that succeeds at its first attempt, without any I/O: session,
+// breaker, gray router, balancer, retry policy and budget all on. Says nanoseconds and heap
+// allocations a call.
 #include <map>
 #include <memory>
 #include <string>
@@ -56,7 +57,8 @@ struct Service {
     policy->settings.circuit_breaker.enabled = true;
     policy->idempotent = true;
     policy->breaker = std::make_shared<CircuitBreaker>(policy->settings.circuit_breaker);
-    policy->budget = std::make_shared<RetryBudget>(policy->settings.retry.budget, Clock::Real().Now());
+    policy->budget =
+        std::make_shared<RetryBudget>(policy->settings.retry.budget, Clock::Real().Now());
     state->methods.push_back(policy);
     return state;
   }
@@ -107,22 +109,28 @@ void DecisionPath(benchmark::State& state) {
   Decide(service->cell, request, &reply);  // the thread's own reference to the state is made once
   const uint64_t before = bench::AllocationsOfThisThread();
   for (auto _ : state) Decide(service->cell, request, &reply);
-  state.counters["allocs_per_call"] = benchmark::Counter(
-      static_cast<double>(bench::AllocationsOfThisThread() - before) /
-          static_cast<double>(state.iterations()),
-      benchmark::Counter::kAvgThreads);
+  state.counters["allocs_per_call"] =
+      benchmark::Counter(static_cast<double>(bench::AllocationsOfThisThread() - before) /
+                             static_cast<double>(state.iterations()),
+                         benchmark::Counter::kAvgThreads);
 }
 
 BENCHMARK(DecisionPath<RoundRobin>)
     ->Name("decision_path/roundrobin")
     ->ArgName("instances")
-    ->Arg(3)->Arg(100)->Arg(10'000)
-    ->ThreadRange(1, 2)->UseRealTime();
+    ->Arg(3)
+    ->Arg(100)
+    ->Arg(10'000)
+    ->ThreadRange(1, 2)
+    ->UseRealTime();
 BENCHMARK(DecisionPath<RandomBalancer>)
     ->Name("decision_path/random")
     ->ArgName("instances")
-    ->Arg(3)->Arg(100)->Arg(10'000)
-    ->ThreadRange(1, 2)->UseRealTime();
+    ->Arg(3)
+    ->Arg(100)
+    ->Arg(10'000)
+    ->ThreadRange(1, 2)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace marpc
