@@ -1,0 +1,80 @@
+// Reads what decision_path printed (Google Benchmark's JSON) from standard input and holds it
+// against the targets: below 500 ns and no allocation a call, and at 10,000 instances at most 1.2
+// times the cost at 3.
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+
+namespace marpc::bench {
+namespace {
+
+struct Median {
+  double nanos = 0;
+  double allocations = 0;
+};
+
+class Verdicts {
+ public:
+  explicit Verdicts(bool json) : json_(json) {}
+
+  void Say(const std::string& name, double value, const std::string& unit, double at_most) {
+    const bool met = value <= at_most;
+    all_met_ &= met;
+    if (json_) {
+      const nlohmann::json line = {{"name", name},
+                                   {unit, value},
+                                   {"target", absl::StrCat("<= ", at_most)},
+                                   {"verdict", met ? "pass" : "fail"}};
+      std::cout << line.dump() << "\n";
+    } else {
+      std::cout << absl::StrFormat("  %-58s %8.3g %-14s target <= %g: %s\n", name, value, unit,
+                                   at_most, met ? "pass" : "FAIL");
+    }
+  }
+  bool all_met() const { return all_met_; }
+
+ private:
+  const bool json_;
+  bool all_met_ = true;
+};
+
+int Main(bool json) {
+  const nlohmann::json all = nlohmann::json::parse(std::cin, nullptr, /*allow_exceptions=*/false);
+  if (all.is_discarded() || !all.contains("benchmarks")) {
+    std::cerr << "decision_verdict: no output of decision_path on standard input\n";
+    return 1;
+  }
+  if (!json) std::cout << "decision path alone, no I/O, every policy on\n";
+  std::map<std::string, Median> medians;
+  for (const nlohmann::json& run : all["benchmarks"]) {
+    if (run.value("aggregate_name", "") != "median") continue;
+    medians[run["run_name"].get<std::string>()] = {run["cpu_time"].get<double>(),
+                                                   run["allocs_per_call"].get<double>()};
+  }
+  Verdicts verdicts(json);
+  for (const auto& [name, median] : medians) {
+    verdicts.Say(name, median.nanos, "ns_per_call", 500);
+    verdicts.Say(name, median.allocations, "allocs_per_call", 0);
+  }
+  for (const auto& [name, median] : medians) {
+    const size_t at = name.find("instances:10000");
+    if (at == std::string::npos) continue;
+    std::string small = name;
+    small.replace(at, std::string("instances:10000").size(), "instances:3");
+    if (!medians.contains(small)) continue;
+    verdicts.Say(absl::StrCat(name, " / instances:3"), median.nanos / medians[small].nanos, "ratio",
+                 1.2);
+  }
+  return verdicts.all_met() ? 0 : 2;
+}
+
+}  // namespace
+}  // namespace marpc::bench
+
+int main(int argc, char** argv) {
+  return marpc::bench::Main(argc > 1 && std::string(argv[1]) == "--json");
+}
