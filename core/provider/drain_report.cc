@@ -11,7 +11,7 @@ namespace {
 
 constexpr absl::Duration kRepeat = absl::Seconds(10);
 
-std::string Running(const CallCounters& counters) {
+std::string Running(const MethodCounters& counters) {
   std::string running;
   for (const auto& [method, calls] : counters.ReadAll()) {
     if (calls.running() == 0) continue;
@@ -22,7 +22,7 @@ std::string Running(const CallCounters& counters) {
 
 }  // namespace
 
-DrainReport::DrainReport(const CallCounters& counters, absl::Duration drain_timeout)
+DrainReport::DrainReport(const MethodCounters& counters, absl::Duration drain_timeout)
     : counters_(counters) {
   try {
     thread_ = std::thread([this, drain_timeout] { Watch(drain_timeout); });

@@ -7,7 +7,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "marpc/provider/call_counters.h"
+#include "marpc/provider/method_counters.h"
 
 namespace marpc {
 
@@ -15,13 +15,13 @@ namespace marpc {
 // still run.
 class DrainReport {
  public:
-  DrainReport(const CallCounters& counters, absl::Duration drain_timeout);
+  DrainReport(const MethodCounters& counters, absl::Duration drain_timeout);
   ~DrainReport();
 
  private:
   void Watch(absl::Duration drain_timeout);
 
-  const CallCounters& counters_;
+  const MethodCounters& counters_;
   absl::Mutex mutex_;
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;

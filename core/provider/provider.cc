@@ -173,16 +173,19 @@ void Provider::Stop() {
 absl::Status Provider::Run() {
   absl::StatusOr<std::unique_ptr<TerminationSignals>> signals = TerminationSignals::Install();
   if (!signals.ok()) return signals.status();
+  bool started_before = false;
   {
     absl::MutexLock lock(&mutex_);
     signals_ = signals->get();
+    started_before = state_ == State::kServing;
   }
   const absl::Cleanup forget = [this] {
     absl::MutexLock lock(&mutex_);
     signals_ = nullptr;
   };
-  absl::Status started = Start();
-  if (!started.ok()) return started;
+  if (!started_before) {
+    if (absl::Status started = Start(); !started.ok()) return started;
+  }
   const int signal = (*signals)->Wait();
   if (signal != 0) Logger()->info("event=signal number={}", signal);
   Shutdown();

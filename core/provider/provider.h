@@ -24,7 +24,7 @@
 #include "absl/synchronization/mutex.h"
 #include "marpc/base/endpoint.h"
 #include "marpc/config/settings.h"
-#include "marpc/provider/call_counters.h"
+#include "marpc/provider/method_counters.h"
 #include "marpc/provider/service_handler.h"
 
 namespace marpc {
@@ -71,9 +71,10 @@ class Provider {
   // to be called from a handler.
   void Shutdown();
 
-  // Start(), then waits for SIGTERM, SIGINT or another thread's Shutdown(), then Shutdown(). A
-  // second signal ends the process at once, with 128 + its number. The signal handlers are those of
-  // marpc only while this runs; one provider of a process at a time.
+  // Start() where that was not done before, then waits for SIGTERM, SIGINT or another thread's
+  // Shutdown(), then Shutdown(). A second signal ends the process at once, with 128 + its number.
+  // The signal handlers are those of marpc only while this runs; one provider of a process at a
+  // time.
   absl::Status Run();
 
   // The calls of `method`, like demo.HelloService/Hello, so far.
@@ -96,7 +97,7 @@ class Provider {
   const Settings settings_;
   const std::shared_ptr<Registry> registry_;
   const bool owns_registry_;
-  CallCounters counters_;
+  MethodCounters counters_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<Registration> registration_;

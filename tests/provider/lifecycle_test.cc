@@ -280,6 +280,19 @@ TEST(ProviderRun, EndsByShutdownOfAnotherThread) {
   runner.join();
 }
 
+TEST(ProviderRun, GoesOnServingWhatWasStartedBefore) {
+  Serving serving;
+  auto handler = std::make_shared<ScriptedHandler>();
+  handler->OnHello(&AnswerOk);
+  ASSERT_TRUE(serving.provider().AddService(handler).ok());
+  ASSERT_TRUE(serving.provider().Start().ok());
+  std::thread runner([&] { EXPECT_TRUE(serving.provider().Run().ok()); });
+  EXPECT_FALSE(serving.registry->entries().empty());
+  serving.provider().Shutdown();
+  runner.join();
+  EXPECT_TRUE(serving.registry->entries().empty());
+}
+
 TEST(ProviderRun, SecondSignalEndsTheProcessAtOnce) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(

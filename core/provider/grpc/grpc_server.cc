@@ -81,7 +81,7 @@ int ToInt(int64_t value) {
 
 }  // namespace
 
-GrpcServer::GrpcServer(const Settings& settings, Executor& executor, CallCounters& counters)
+GrpcServer::GrpcServer(const Settings& settings, Executor& executor, MethodCounters& counters)
     : settings_(settings.provider),
       max_reply_size_(settings.transport.max_send_message_size),
       executor_(executor),

@@ -10,8 +10,8 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "marpc/config/settings.h"
-#include "marpc/provider/call_counters.h"
 #include "marpc/provider/executor.h"
+#include "marpc/provider/method_counters.h"
 #include "marpc/provider/server.h"
 
 namespace marpc {
@@ -19,7 +19,7 @@ namespace marpc {
 class GrpcServer final : public Server {
  public:
   // `executor` and `counters` outlive the server.
-  GrpcServer(const Settings& settings, Executor& executor, CallCounters& counters);
+  GrpcServer(const Settings& settings, Executor& executor, MethodCounters& counters);
   ~GrpcServer() override;
 
   absl::Status AddHandler(std::shared_ptr<ServiceHandler> handler) override;
@@ -37,7 +37,7 @@ class GrpcServer final : public Server {
   const ProviderSettings settings_;
   const int64_t max_reply_size_;
   Executor& executor_;
-  CallCounters& counters_;
+  MethodCounters& counters_;
   std::vector<std::shared_ptr<ServiceHandler>> handlers_;
   std::vector<std::shared_ptr<grpc::Service>> stock_services_;
   // What gRPC serves the handlers by.

@@ -10,7 +10,7 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "marpc/provider/call_counters.h"
+#include "marpc/provider/method_counters.h"
 #include "marpc/provider/service_handler.h"
 
 namespace marpc {
@@ -19,7 +19,7 @@ namespace marpc {
 struct ServedMethod {
   ServiceHandler* handler = nullptr;
   ServiceHandler::MethodEntry entry{};
-  CallCounters::Cell* calls = nullptr;
+  MethodCounters::Cell* calls = nullptr;
   int64_t max_reply_size = 0;
 };
 

@@ -31,14 +31,14 @@ absl::Status StreamsUnimplemented(const Method& method) {
 }  // namespace
 
 HandlerService::HandlerService(std::shared_ptr<ServiceHandler> handler, Executor& executor,
-                               CallCounters& counters, int64_t max_reply_size)
+                               MethodCounters& counters, int64_t max_reply_size)
     : handler_(std::move(handler)), executor_(executor) {
   for (const ServiceHandler::MethodEntry& entry : handler_->methods()) {
     Add(entry, counters, max_reply_size);
   }
 }
 
-void HandlerService::Add(const ServiceHandler::MethodEntry& entry, CallCounters& counters,
+void HandlerService::Add(const ServiceHandler::MethodEntry& entry, MethodCounters& counters,
                          int64_t max_reply_size) {
   const Method& method = *entry.method;
   const bool unary = entry.invoke != nullptr;

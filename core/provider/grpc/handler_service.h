@@ -10,9 +10,9 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "marpc/provider/call_counters.h"
 #include "marpc/provider/executor.h"
 #include "marpc/provider/grpc/handler_call.h"
+#include "marpc/provider/method_counters.h"
 #include "marpc/provider/service_handler.h"
 
 namespace marpc {
@@ -23,10 +23,10 @@ class HandlerService final : public grpc::Service {
  public:
   // `executor` and `counters` outlive the service.
   HandlerService(std::shared_ptr<ServiceHandler> handler, Executor& executor,
-                 CallCounters& counters, int64_t max_reply_size);
+                 MethodCounters& counters, int64_t max_reply_size);
 
  private:
-  void Add(const ServiceHandler::MethodEntry& entry, CallCounters& counters,
+  void Add(const ServiceHandler::MethodEntry& entry, MethodCounters& counters,
            int64_t max_reply_size);
   grpc::ServerUnaryReactor* Dispatch(const ServedMethod& served,
                                      grpc::CallbackServerContext* context,

@@ -16,7 +16,7 @@ using grpc::experimental::ServerRpcInfo;
 
 class StockInterceptor final : public grpc::experimental::Interceptor {
  public:
-  StockInterceptor(ServerRpcInfo& info, CallCounters::Cell& calls)
+  StockInterceptor(ServerRpcInfo& info, MethodCounters::Cell& calls)
       : context_(*info.server_context()),
         // The other kind, grpc::CallbackServerContext, belongs to callback methods.
         synchronous_(dynamic_cast<grpc::ServerContext*>(info.server_context()) != nullptr),
@@ -67,7 +67,7 @@ class StockInterceptor final : public grpc::experimental::Interceptor {
   const bool synchronous_;
   bool reached_handler_;
   bool counted_ = false;
-  CallCounters::Cell& calls_;
+  MethodCounters::Cell& calls_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "grpcpp/support/server_interceptor.h"
-#include "marpc/provider/call_counters.h"
+#include "marpc/provider/method_counters.h"
 
 namespace marpc {
 
@@ -15,7 +15,7 @@ class StockInterceptorFactory final : public grpc::experimental::ServerIntercept
  public:
   // Methods of `not_stock` services, and gRPC's own, pass untouched. `counters` outlives the
   // server.
-  StockInterceptorFactory(absl::flat_hash_set<std::string> not_stock, CallCounters& counters)
+  StockInterceptorFactory(absl::flat_hash_set<std::string> not_stock, MethodCounters& counters)
       : not_stock_(std::move(not_stock)), counters_(counters) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(
@@ -23,7 +23,7 @@ class StockInterceptorFactory final : public grpc::experimental::ServerIntercept
 
  private:
   const absl::flat_hash_set<std::string> not_stock_;
-  CallCounters& counters_;
+  MethodCounters& counters_;
 };
 
 }  // namespace marpc

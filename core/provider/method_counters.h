@@ -1,6 +1,6 @@
 // How many calls came to each method of a provider, and what became of them.
-#ifndef MARPC_PROVIDER_CALL_COUNTERS_H_
-#define MARPC_PROVIDER_CALL_COUNTERS_H_
+#ifndef MARPC_PROVIDER_METHOD_COUNTERS_H_
+#define MARPC_PROVIDER_METHOD_COUNTERS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct MethodCalls {
 };
 
 // The counters of all methods. Thread-safe.
-class CallCounters {
+class MethodCounters {
  public:
   struct alignas(64) Cell {
     std::atomic<uint64_t> arrived{0};
@@ -52,4 +52,4 @@ class CallCounters {
 
 }  // namespace marpc
 
-#endif  // MARPC_PROVIDER_CALL_COUNTERS_H_
+#endif  // MARPC_PROVIDER_METHOD_COUNTERS_H_

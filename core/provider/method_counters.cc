@@ -1,9 +1,9 @@
-#include "marpc/provider/call_counters.h"
+#include "marpc/provider/method_counters.h"
 
 namespace marpc {
 namespace {
 
-MethodCalls Snapshot(const CallCounters::Cell& cell) {
+MethodCalls Snapshot(const MethodCounters::Cell& cell) {
   MethodCalls calls;
   // `arrived` last: a call that arrives meanwhile must not make running() negative.
   calls.ok = cell.ok.load();
@@ -15,7 +15,7 @@ MethodCalls Snapshot(const CallCounters::Cell& cell) {
 
 }  // namespace
 
-CallCounters::Cell& CallCounters::Of(absl::string_view method) {
+MethodCounters::Cell& MethodCounters::Of(absl::string_view method) {
   {
     absl::ReaderMutexLock lock(&mutex_);
     const auto it = cells_.find(method);
@@ -25,13 +25,13 @@ CallCounters::Cell& CallCounters::Of(absl::string_view method) {
   return cells_[std::string(method)];
 }
 
-MethodCalls CallCounters::Read(absl::string_view method) const {
+MethodCalls MethodCounters::Read(absl::string_view method) const {
   absl::ReaderMutexLock lock(&mutex_);
   const auto it = cells_.find(method);
   return it == cells_.end() ? MethodCalls{} : Snapshot(it->second);
 }
 
-std::map<std::string, MethodCalls> CallCounters::ReadAll() const {
+std::map<std::string, MethodCalls> MethodCounters::ReadAll() const {
   absl::ReaderMutexLock lock(&mutex_);
   std::map<std::string, MethodCalls> all;
   for (const auto& [method, cell] : cells_) all.emplace(method, Snapshot(cell));
