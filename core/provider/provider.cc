@@ -173,20 +173,23 @@ void Provider::Stop() {
 absl::Status Provider::Run() {
   absl::StatusOr<std::unique_ptr<TerminationSignals>> signals = TerminationSignals::Install();
   if (!signals.ok()) return signals.status();
-  bool started_before = false;
+  bool started = false;
+  bool over = false;
   {
     absl::MutexLock lock(&mutex_);
     signals_ = signals->get();
-    started_before = state_ == State::kServing;
+    started = served_;
+    over = started && state_ != State::kServing;
   }
   const absl::Cleanup forget = [this] {
     absl::MutexLock lock(&mutex_);
     signals_ = nullptr;
   };
-  if (!started_before) {
-    if (absl::Status started = Start(); !started.ok()) return started;
+  if (!started) {
+    if (absl::Status status = Start(); !status.ok()) return status;
   }
-  const int signal = (*signals)->Wait();
+  // Over: another thread's Shutdown() came first.
+  const int signal = over ? 0 : (*signals)->Wait();
   if (signal != 0) Logger()->info("event=signal number={}", signal);
   Shutdown();
   return absl::OkStatus();
@@ -195,6 +198,7 @@ absl::Status Provider::Run() {
 void Provider::MoveTo(State state) {
   absl::MutexLock lock(&mutex_);
   state_ = state;
+  if (state == State::kServing) served_ = true;
 }
 
 }  // namespace marpc

@@ -106,6 +106,7 @@ class Provider {
 
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kNew;
+  bool served_ ABSL_GUARDED_BY(mutex_) = false;  // Start() was successful once
   // What Run() waits on.
   TerminationSignals* signals_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
