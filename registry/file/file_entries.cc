@@ -66,7 +66,7 @@ void FileBackend::RepairEntriesOf(const std::string& service) {
     if (entry->service != service || !entry->registered.load() || own.repair_due) continue;
     if (own.file.InPlace(PathOf(*entry))) continue;
     own.repair_due = true;
-    own.retry = loop_.After(kFolderPatience, [this, entry] { Repair(entry); });
+    own.retry = loop_.After(kFolderPatience, [this, entry = entry] { Repair(entry); });
   }
 }
 
@@ -97,8 +97,8 @@ void FileBackend::FinishWithdrawal(Withdrawal withdrawal) {
   const Entry& entry = *withdrawal.entry;
   // Before the file goes: who sees it gone must find out why.
   const absl::Status left = WriteLeft(layout_, entry.service, entry.instance.owner);
-  absl::Status removed = withdrawal.own.file.Remove(PathOf(entry));
-  withdrawal.done(left.ok() ? std::move(removed) : left);
+  const absl::Status removed = withdrawal.own.file.Remove(PathOf(entry));
+  withdrawal.done(left.ok() ? removed : left);
 }
 
 }  // namespace marpc

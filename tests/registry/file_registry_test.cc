@@ -276,7 +276,9 @@ TEST_F(FileRegistryTest, GarbageCostsItselfAndIsCountedOnce) {
   Recorder recorder;
   auto subscription = registry->Subscribe(kService, recorder.listener());
   ASSERT_NE(recorder.WaitForEndpoints({}), nullptr);
-  std::ofstream(EntryPath("127.0.0.1:9")) << std::string(1000, '\xff');
+  // Moved into place, so that the registry cannot see a first version that is still empty.
+  std::ofstream(temporary_ / "garbage") << std::string(1000, '\xff');
+  fs::rename(temporary_ / "garbage", EntryPath("127.0.0.1:9"));
   fs::create_directory(EntryPath("a-folder"));
   ASSERT_TRUE(Eventually([&] { return registry->state().bad_entries == 1; }));
   auto lease = registry->Register(kService, MakeInstance("127.0.0.1:2"));
