@@ -52,13 +52,18 @@ CircuitBreaker::Admission CircuitBreaker::TryAcquire(MonotonicTime now) {
 
 template <typename Change>
 void CircuitBreaker::Locked(Change change) {
-  std::vector<Transition> transitions;
-  {
-    absl::MutexLock lock(&mutex_);
-    change();
-    transitions.swap(unannounced_);
+  absl::MutexLock lock(&mutex_);
+  change();
+  if (announcing_) return;  // by another thread, or further up in this one
+  announcing_ = true;
+  while (!unannounced_.empty()) {
+    const Transition transition = unannounced_.front();
+    unannounced_.pop_front();
+    mutex_.Unlock();
+    listener_(transition);
+    mutex_.Lock();
   }
-  for (const Transition& transition : transitions) listener_(transition);
+  announcing_ = false;
 }
 
 CircuitBreaker::Admission CircuitBreaker::AcquireSlow(MonotonicTime now) {

@@ -24,6 +24,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <vector>
 
@@ -73,8 +74,9 @@ class CircuitBreaker {
   // What is wrong with `settings`, if anything.
   static absl::Status Validate(const CircuitBreakerSettings& settings);
 
-  // `settings` must be valid. `listener` is called at every transition, by the thread that caused
-  // it, after the transition and without a lock.
+  // `settings` must be valid. `listener` is called after every transition, without a lock, one
+  // call at a time and in the order of the transitions: by the thread that caused it, or by one
+  // that was calling it just then. It may call the breaker.
   explicit CircuitBreaker(const CircuitBreakerSettings& settings, Listener listener = nullptr);
 
   Admission TryAcquire(MonotonicTime now);
@@ -97,7 +99,7 @@ class CircuitBreaker {
   void ForgetFailures() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int FailuresInWindow(MonotonicTime now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveBackProbe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the lock, runs `change` and then, without the lock, the listener for the transitions it
+  // Takes the lock, runs `change` and then, without the lock, the listener for the transitions
   // made.
   template <typename Change>
   void Locked(Change change);
@@ -122,7 +124,8 @@ class CircuitBreaker {
   int probe_successes_ ABSL_GUARDED_BY(mutex_) = 0;
   int failures_at_opening_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t times_opened_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<Transition> unannounced_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Transition> unannounced_ ABSL_GUARDED_BY(mutex_);
+  bool announcing_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace marpc

@@ -48,6 +48,14 @@ std::string KeyOf(const FilterCall& call) {
   return key;
 }
 
+Filter::Verdict AnswerWith(const std::string& bytes, const FilterCall& call) {
+  absl::Status status;
+  if (!call.reply->ParseFromString(bytes)) {
+    status = absl::InternalError("a cached answer could not be read");
+  }
+  return Filter::Verdict::Answer(std::move(status), CallReport::Answer::kCache);
+}
+
 // What a call that fetches keeps until it is answered.
 struct Fetch {
   std::shared_ptr<MethodCache> cache;
@@ -78,24 +86,21 @@ std::shared_ptr<MethodCache> CacheFilter::ForMethod(const FilterCall& call) {
 }
 
 Filter::Verdict CacheFilter::Before(FilterCall& call) {
-  constexpr auto kBy = CallReport::Answer::kCache;
   auto fetch = std::static_pointer_cast<Fetch>(call.state);
   if (fetch == nullptr) {
     fetch = std::make_shared<Fetch>();
     fetch->cache = ForMethod(call);
     fetch->key = KeyOf(call);
     call.state = fetch;
-  } else if (absl::Status outcome = fetch->pending->outcome();
-             !outcome.ok() && !absl::IsCancelled(outcome)) {
+  } else if (!fetch->pending->settled()) {
+    return Verdict::Wait(fetch->pending);  // woken too early
+  } else if (absl::Status outcome = fetch->pending->outcome(); outcome.ok()) {
+    return AnswerWith(*fetch->pending->bytes(), call);
+  } else if (!absl::IsCancelled(outcome)) {
     return Verdict::Answer(std::move(outcome), CallReport::Answer::kRemote);
   }
   MethodCache::Lookup found = fetch->cache->Find(fetch->key, call.now);
-  if (found.bytes != nullptr) {
-    if (call.reply->ParseFromString(*found.bytes)) {
-      return Verdict::Answer(absl::OkStatus(), kBy);
-    }
-    return Verdict::Answer(absl::InternalError("a cached answer could not be read"), kBy);
-  }
+  if (found.bytes != nullptr) return AnswerWith(*found.bytes, call);
   fetch->pending = std::move(found.pending);
   fetch->fetching = found.fetch;
   return found.fetch ? Verdict::Continue() : Verdict::Wait(fetch->pending);
@@ -113,7 +118,7 @@ void CacheFilter::Abandoned(FilterCall& call, const absl::Status& status) {
   auto* fetch = static_cast<Fetch*>(call.state.get());
   if (fetch == nullptr || !fetch->fetching) return;
   // This caller's own deadline or change of mind is no answer for those who wait.
-  const bool own = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+  const bool own = absl::IsCancelled(status) || call.now >= call.deadline;
   fetch->Finish(nullptr, own ? absl::CancelledError() : status, call.now);
 }
 

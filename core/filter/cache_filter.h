@@ -38,7 +38,8 @@ class CacheFilter final : public Filter {
   void After(FilterCall& call, const absl::Status& status) override;
   void Abandoned(FilterCall& call, const absl::Status& status) override;
 
-  // Forgets every answer. Calls that are fetching one keep it only for those who wait for it.
+  // Forgets every answer. One that is being fetched serves those who wait for it already, and is
+  // not kept.
   void Clear();
   // Answers kept now, those past their time included until they are asked for or give way.
   size_t size() const;

@@ -43,6 +43,8 @@ struct FilterCall {
   const RpcContext& context;
   const MethodSettings& settings;
   MonotonicTime now;
+  // The whole call ends then at the latest. Infinite: none.
+  MonotonicTime deadline;
   // The filter's own, from Before() to After() or Abandoned().
   std::shared_ptr<void>& state;
 };

@@ -31,10 +31,10 @@ void MethodCache::Finish(const std::string& key, const std::shared_ptr<PendingAn
     // clear.
     if (it != fetching_.end() && it->second == pending) {
       fetching_.erase(it);
-      if (bytes != nullptr) Keep(key, std::move(bytes), now);
+      if (bytes != nullptr) Keep(key, bytes, now);
     }
   }
-  pending->Settle(std::move(outcome));
+  pending->Settle(std::move(outcome), std::move(bytes));
 }
 
 void MethodCache::Keep(const std::string& key, std::shared_ptr<const std::string> bytes,

@@ -3,6 +3,8 @@
 #define MARPC_FILTER_PENDING_ANSWER_H_
 
 #include <map>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -17,16 +19,17 @@ class PendingAnswer {
  public:
   using Ticket = int;
 
-  // `outcome` is what those who wait shall do: OK: look again, the answer is there; an error: it is
-  // theirs too; Cancelled: the fetching call gave up on its own account, one of those who wait
-  // takes its place.
-  void Settle(absl::Status outcome) {
+  // `outcome` is what those who wait shall do: OK: `bytes` is their answer; an error: it is theirs
+  // too; Cancelled: the fetching call gave up on its own account, one of those who wait takes its
+  // place.
+  void Settle(absl::Status outcome, std::shared_ptr<const std::string> bytes = nullptr) {
     std::map<Ticket, absl::AnyInvocable<void()>> waiting;
     {
       absl::MutexLock lock(&mutex_);
       if (settled_) return;
       settled_ = true;
       outcome_ = std::move(outcome);
+      bytes_ = std::move(bytes);
       waiting.swap(waiting_);
     }
     for (auto& [ticket, wake] : waiting) wake();
@@ -40,6 +43,11 @@ class PendingAnswer {
   absl::Status outcome() const {
     absl::MutexLock lock(&mutex_);
     return outcome_;
+  }
+
+  std::shared_ptr<const std::string> bytes() const {
+    absl::MutexLock lock(&mutex_);
+    return bytes_;
   }
 
   // Runs `wake` once, when settled: on the settling thread, or here and now.
@@ -64,6 +72,7 @@ class PendingAnswer {
   mutable absl::Mutex mutex_;
   bool settled_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status outcome_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const std::string> bytes_ ABSL_GUARDED_BY(mutex_);
   Ticket last_ticket_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<Ticket, absl::AnyInvocable<void()>> waiting_ ABSL_GUARDED_BY(mutex_);
 };

@@ -35,16 +35,11 @@ void AsyncCall::Drive(Step step) {
   switch (step.kind) {
     case Step::Kind::kDone:
       return End(std::move(step.status));
-    case Step::Kind::kWaitForAnswer: {
-      const MonotonicTime until = step.deadline;
-      return Wait(until, std::move(step));
-    }
+    case Step::Kind::kWait:
+      return Wait(step.deadline, std::move(step.pending));
     case Step::Kind::kAttempt:
-      break;
+      return Attempt(step);
   }
-  if (step.start_at <= environment_.clock.Now()) return Attempt(step);
-  const MonotonicTime until = step.start_at;
-  Wait(until, std::move(step));
 }
 
 void AsyncCall::Attempt(const Step& step) {
@@ -63,14 +58,15 @@ void AsyncCall::Attempt(const Step& step) {
       });
 }
 
-void AsyncCall::Wait(MonotonicTime until, Step step) {
+void AsyncCall::Wait(MonotonicTime until, std::shared_ptr<PendingAnswer> pending) {
   const auto self = shared_from_this();
-  const std::shared_ptr<PendingAnswer> pending = step.pending;
-  waiting_step_ = std::move(step);
+  // Should the call end on another thread meanwhile, the environment must outlive this function.
+  const std::shared_ptr<void> keeper = parcel_.keeper;
+  awaited_ = pending;
   uint64_t wait;
   {
     absl::MutexLock lock(&mutex_);
-    wait = wait_;
+    wait = ++wait_;
   }
   // From the first of these on, another thread may have gone on with the call.
   if (!parcel_.cancel->Attach(this)) return Wake(wait);
@@ -78,7 +74,10 @@ void AsyncCall::Wait(MonotonicTime until, Step step) {
   if (!until.is_infinite())
     timer = environment_.timers.At(until, [self, wait] { self->Wake(wait); });
   PendingAnswer::Ticket ticket = 0;
-  if (pending != nullptr) ticket = pending->WhenSettled([self, wait] { self->Wake(wait); });
+  if (pending != nullptr) {
+    // On the settling thread another call is in the middle of its work: go on elsewhere.
+    ticket = pending->WhenSettled([self, keeper, wait] { self->WakeSoon(wait); });
+  }
   {
     absl::MutexLock lock(&mutex_);
     if (wait_ == wait) {
@@ -92,12 +91,16 @@ void AsyncCall::Wait(MonotonicTime until, Step step) {
 }
 
 void AsyncCall::OnCancel() {
-  // Under the signal's lock: go on elsewhere.
   uint64_t wait;
   {
     absl::MutexLock lock(&mutex_);
     wait = wait_;
   }
+  // Where no wait is on any more, the thread that goes on sees the cancellation itself.
+  if (wait % 2 == 1) WakeSoon(wait);  // under the signal's lock: elsewhere
+}
+
+void AsyncCall::WakeSoon(uint64_t wait) {
   environment_.timers.At(environment_.clock.Now(),
                          [self = shared_from_this(), wait] { self->Wake(wait); });
 }
@@ -114,10 +117,8 @@ void AsyncCall::Wake(uint64_t wait) {
   }
   parcel_.cancel->Detach(this);
   environment_.timers.Cancel(timer);
-  Step step = std::move(waiting_step_);
-  if (step.kind != Step::Kind::kWaitForAnswer) return Attempt(step);
-  step.pending->Forget(ticket);
-  Drive(session_.OnAnswerSettled(Now()));
+  if (const std::shared_ptr<PendingAnswer> awaited = std::move(awaited_)) awaited->Forget(ticket);
+  Drive(session_.OnWaited(Now()));
 }
 
 void AsyncCall::End(absl::Status status) {

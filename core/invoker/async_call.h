@@ -51,9 +51,10 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall>, CancelSi
  private:
   void Drive(Step step);
   void Attempt(const Step& step);
-  // Waits for `until` and, if given, for `pending`; goes on by Resume().
-  void Wait(MonotonicTime until, Step step);
+  // Waits for `until` and, if given, for `pending`; goes on by Wake().
+  void Wait(MonotonicTime until, std::shared_ptr<PendingAnswer> pending);
   void Wake(uint64_t wait);
+  void WakeSoon(uint64_t wait);
   void OnCancel() override;
   void End(absl::Status status);
   Moment Now() const { return {environment_.clock.Now(), RandomSource::OfThisThread()}; }
@@ -65,12 +66,12 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall>, CancelSi
   InFlightCalls::Entry entry_;
   bool entered_ = false;
 
-  // One wait at a time; the first to move its number on ends it.
+  // One wait at a time; the first to move its number on ends it. Odd while a wait is on.
   absl::Mutex mutex_;
   uint64_t wait_ ABSL_GUARDED_BY(mutex_) = 0;
   TimerQueue::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   PendingAnswer::Ticket ticket_ ABSL_GUARDED_BY(mutex_) = 0;
-  Step waiting_step_;
+  std::shared_ptr<PendingAnswer> awaited_;  // of the thread that goes on with the call
 };
 
 }  // namespace marpc

@@ -28,20 +28,14 @@ class Wakeup final : public CancelSignal::Observer {
   bool woken_ = false;
 };
 
-void WaitUntil(MonotonicTime time, CancelSignal& cancel, const Clock& clock) {
-  Wakeup wakeup;
-  if (!cancel.Attach(&wakeup)) return;
-  wakeup.WaitFor(time - clock.Now());
-  cancel.Detach(&wakeup);
-}
-
-void WaitForAnswer(PendingAnswer& answer, MonotonicTime deadline, CancelSignal& cancel,
-                   const Clock& clock) {
+// Until the time, a cancellation or, if there is one, the answer.
+void Wait(MonotonicTime until, PendingAnswer* answer, CancelSignal& cancel, const Clock& clock) {
   const auto wakeup = std::make_shared<Wakeup>();
   if (!cancel.Attach(wakeup.get())) return;
-  const PendingAnswer::Ticket ticket = answer.WhenSettled([wakeup] { wakeup->Wake(); });
-  wakeup->WaitFor(deadline - clock.Now());
-  answer.Forget(ticket);
+  PendingAnswer::Ticket ticket = 0;
+  if (answer != nullptr) ticket = answer->WhenSettled([wakeup] { wakeup->Wake(); });
+  wakeup->WaitFor(until - clock.Now());
+  if (answer != nullptr) answer->Forget(ticket);
   cancel.Detach(wakeup.get());
 }
 
@@ -51,15 +45,13 @@ absl::Status RunBlocking(CallSession& session, const CallInput& input, const Met
                          CancelSignal& cancel, const Clock& clock) {
   RandomSource& random = RandomSource::OfThisThread();
   const auto moment = [&] { return Moment{clock.Now(), random}; };
-  Moment started = moment();
-  Step step = session.Start(started);
+  Step step = session.Start(moment());
   while (step.kind != Step::Kind::kDone) {
-    if (step.kind == Step::Kind::kWaitForAnswer) {
-      WaitForAnswer(*step.pending, step.deadline, cancel, clock);
-      step = session.OnAnswerSettled(moment());
+    if (step.kind == Step::Kind::kWait) {
+      Wait(step.deadline, step.pending.get(), cancel, clock);
+      step = session.OnWaited(moment());
       continue;
     }
-    if (step.start_at > started.now) WaitUntil(step.start_at, cancel, clock);
     AttemptRequest attempt;
     attempt.method = input.method;
     attempt.request = input.request;

@@ -52,9 +52,9 @@ Step CallSession::Start(const Moment& moment) {
 }
 
 FilterCall CallSession::ViewFor(size_t filter, MonotonicTime now) {
-  return FilterCall{*input_.method,        *input_.request,   input_.reply,
-                    *input_.context,       policy_->settings, now,
-                    filter_states_[filter]};
+  return FilterCall{*input_.method,  *input_.request,       input_.reply,
+                    *input_.context, policy_->settings,     now,
+                    deadline_,       filter_states_[filter]};
 }
 
 Step CallSession::RunFilters(const Moment& moment) {
@@ -67,24 +67,46 @@ Step CallSession::RunFilters(const Moment& moment) {
       return Done(std::move(verdict.status), verdict.answer);
     }
     Step step;
-    step.kind = Step::Kind::kWaitForAnswer;
+    step.kind = Step::Kind::kWait;
     step.pending = std::move(verdict.pending);
     step.deadline = deadline_;
     return step;
   }
   if (policy_->budget != nullptr) policy_->budget->Deposit(moment.now);
-  return NextAttempt(moment, moment.now);
+  return NextAttempt(moment);
 }
 
-Step CallSession::OnAnswerSettled(const Moment& moment) {
+Step CallSession::OnWaited(const Moment& moment) {
   if (cancelled()) return FinishCancelled(moment.now);
   if (moment.now >= deadline_) return FinishPastDeadline(moment.now);
-  return RunFilters(moment);
+  if (!backing_off_) return RunFilters(moment);
+  if (moment.now < retry_at_) return BackOff(retry_at_);
+  backing_off_ = false;
+  return Retry(moment);
 }
 
-Step CallSession::NextAttempt(const Moment& moment, MonotonicTime start_at) {
+Step CallSession::BackOff(MonotonicTime until) {
+  backing_off_ = true;
+  retry_at_ = until;
+  Step step;
+  step.kind = Step::Kind::kWait;
+  step.deadline = until;
+  return step;
+}
+
+Step CallSession::Retry(const Moment& moment) {
+  // The list may have changed since: a retry sees the newest.
+  std::shared_ptr<const ServiceState> newest = cell_.Load();
+  if (newest != states_.back()) states_.push_back(std::move(newest));
+  if (!state().unusable.ok()) return FinishWithoutRetry(moment.now);
+  return NextAttempt(moment);
+}
+
+// Everything is asked at the moment the attempt starts: what was true before a backoff may no
+// longer be.
+Step CallSession::NextAttempt(const Moment& moment) {
   if (cancelled()) return FinishCancelled(moment.now);
-  if (start_at >= deadline_) return FinishPastDeadline(moment.now);
+  if (moment.now >= deadline_) return FinishPastDeadline(moment.now);
   if (policy_->breaker != nullptr) {
     const CircuitBreaker::Admission admission = policy_->breaker->TryAcquire(moment.now);
     if (!admission.allowed) return RefuseForBreaker(admission, moment.now);
@@ -97,15 +119,15 @@ Step CallSession::NextAttempt(const Moment& moment, MonotonicTime start_at) {
     return RefuseForLackOfInstance(moment.now);
   }
   current_ = picked;
-  attempt_started_ = start_at;
+  attempt_started_ = moment.now;
   Step step;
   step.kind = Step::Kind::kAttempt;
   step.instance = current_;
-  step.start_at = start_at;
   const absl::Duration timeout = policy_->settings.retry.timeout;
   step.deadline =
-      timeout > absl::ZeroDuration() ? std::min(start_at + timeout, deadline_) : deadline_;
+      timeout > absl::ZeroDuration() ? std::min(moment.now + timeout, deadline_) : deadline_;
   step.previous_attempts = attempts_made_++;
+  if (attempts_made_ > 1) state().counters->retries.fetch_add(1, std::memory_order_relaxed);
   return step;
 }
 
@@ -177,7 +199,6 @@ Step CallSession::OnFailure(AttemptOutcome outcome, const Moment& moment) {
     return FinishUnanswered(std::move(last_error_), moment.now,
                             outcome.source != AttemptOutcome::Source::kLocal);
   }
-  state().counters->retries.fetch_add(1, std::memory_order_relaxed);
   if (const auto logger = Logger(); logger->should_log(spdlog::level::info)) {
     logger->info(
         "event=retry method={} attempt={} next={} delay={} instance={} code={} reason=\"{}\"",
@@ -185,11 +206,7 @@ Step CallSession::OnFailure(AttemptOutcome outcome, const Moment& moment) {
         current_->endpoint().ToString(), absl::StatusCodeToString(outcome.status.code()),
         std::string(classification.why));
   }
-  // The list may have changed since: a retry sees the newest.
-  std::shared_ptr<const ServiceState> newest = cell_.Load();
-  if (newest != states_.back()) states_.push_back(std::move(newest));
-  if (!state().unusable.ok()) return FinishUnanswered(std::move(last_error_), moment.now);
-  return NextAttempt(moment, moment.now + delay);
+  return delay > absl::ZeroDuration() ? BackOff(moment.now + delay) : Retry(moment);
 }
 
 absl::string_view CallSession::WhyNoRetry(const Classification& classification,
@@ -252,11 +269,7 @@ Step CallSession::RefuseForLackOfInstance(MonotonicTime now) {
 Step CallSession::Refuse(absl::StatusCode code, absl::string_view reason,
                          const std::string& message, MonotonicTime now,
                          absl::Duration retry_after) {
-  if (!last_error_.ok()) {
-    // The retry was decided, and does not happen after all.
-    if (policy_->budget != nullptr) policy_->budget->GiveBack(now);
-    return FinishUnanswered(std::move(last_error_), now);
-  }
+  if (!last_error_.ok()) return FinishWithoutRetry(now);
   absl::Status status(code, message);
   ErrorInfo info;
   info.set_origin(ErrorInfo::FRAMEWORK);
@@ -267,7 +280,14 @@ Step CallSession::Refuse(absl::StatusCode code, absl::string_view reason,
   return FinishUnanswered(std::move(status), now);
 }
 
+// The retry was decided, and does not happen after all.
+Step CallSession::FinishWithoutRetry(MonotonicTime now) {
+  if (policy_->budget != nullptr) policy_->budget->GiveBack(now);
+  return FinishUnanswered(std::move(last_error_), now);
+}
+
 Step CallSession::FinishCancelled(MonotonicTime now) {
+  if (!last_error_.ok() && policy_->budget != nullptr) policy_->budget->GiveBack(now);
   absl::Status status = absl::CancelledError(
       absl::StrCat("the call of ", input_.method->full_name, " was cancelled by its caller"));
   AddInfo(status, ErrorInfo::FRAMEWORK, reason::kCancelled);

@@ -5,11 +5,11 @@
 //   Step step = session.Start({now, random});
 //   while (step.kind != Step::Kind::kDone) {
 //     if (step.kind == Step::Kind::kAttempt) {
-//       AttemptOutcome outcome = <wait until step.start_at, then send to step.instance until
-//       step.deadline>; step = session.OnAttemptDone(std::move(outcome), {now, random});
+//       AttemptOutcome outcome = <send to step.instance, until step.deadline at most>;
+//       step = session.OnAttemptDone(std::move(outcome), {now, random});
 //     } else {
-//       <wait until step.pending is settled, or step.deadline>
-//       step = session.OnAnswerSettled({now, random});
+//       <wait until step.deadline, or until step.pending, if any, is settled>
+//       step = session.OnWaited({now, random});
 //     }
 //   }
 //   return std::move(step.status);
@@ -51,14 +51,14 @@ struct CallInput {
 };
 
 struct Step {
-  enum class Kind { kAttempt, kWaitForAnswer, kDone };
+  enum class Kind { kAttempt, kWait, kDone };
   Kind kind = Kind::kDone;
-  // kAttempt: not before this time ...
-  MonotonicTime start_at;
-  // ... and until then. kWaitForAnswer: at most until then.
+  // kAttempt: it ends then at the latest. kWait: when to go on.
   MonotonicTime deadline;
+  // kAttempt
   LiveInstance* instance = nullptr;
   int previous_attempts = 0;
+  // kWait: the answer of another call, which ends the wait too. Null in a backoff.
   std::shared_ptr<PendingAnswer> pending;
   // kDone
   absl::Status status;
@@ -81,7 +81,8 @@ class CallSession {
 
   Step Start(const Moment& moment);
   Step OnAttemptDone(AttemptOutcome outcome, const Moment& moment);
-  Step OnAnswerSettled(const Moment& moment);
+  // Too early is no harm: the answer is then to wait on.
+  Step OnWaited(const Moment& moment);
 
  private:
   struct Attempt {
@@ -93,7 +94,9 @@ class CallSession {
   };
 
   Step RunFilters(const Moment& moment);
-  Step NextAttempt(const Moment& moment, MonotonicTime start_at);
+  Step NextAttempt(const Moment& moment);
+  Step BackOff(MonotonicTime until);
+  Step Retry(const Moment& moment);
   LiveInstance* PickInstance(const Moment& moment);
   Step OnFailure(AttemptOutcome outcome, const Moment& moment);
   // Why no retry follows, or "" when one does; the wait before it goes to `delay`.
@@ -110,6 +113,7 @@ class CallSession {
   // ... by marpc's own word. After an attempt, its error is the result instead, since it says more.
   Step Refuse(absl::StatusCode code, absl::string_view reason, const std::string& message,
               MonotonicTime now, absl::Duration retry_after = absl::ZeroDuration());
+  Step FinishWithoutRetry(MonotonicTime now);
   Step FinishCancelled(MonotonicTime now);
   Step FinishPastDeadline(MonotonicTime now);
   Step RefuseForBreaker(const CircuitBreaker::Admission& admission, MonotonicTime now);
@@ -140,6 +144,8 @@ class CallSession {
   absl::InlinedVector<const LiveInstance*, 4> tried_;
   LiveInstance* current_ = nullptr;
   MonotonicTime attempt_started_;
+  bool backing_off_ = false;
+  MonotonicTime retry_at_;
   CircuitBreaker::Permit permit_;
   bool permit_out_ = false;
   int attempts_made_ = 0;

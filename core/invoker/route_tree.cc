@@ -6,8 +6,6 @@ namespace marpc {
 
 // Either a table with a child a pool, or (no table) a leaf with a picker.
 struct RouteTree::Node {
-  const Node* parent = nullptr;
-  int pool_of_parent = -1;
   std::string router;
   std::unique_ptr<RouteTable> table;
   std::vector<std::unique_ptr<Node>> children;
@@ -34,44 +32,30 @@ std::unique_ptr<RouteTree::Node> RouteTree::Build(absl::Span<const std::shared_p
   for (size_t i = 0; i < pools.size(); ++i) {
     node->children.push_back(Build(routers.subspan(1), balancer, pools[i],
                                    absl::StrCat(pool, node->router, "=", i, ";")));
-    node->children.back()->parent = node.get();
-    node->children.back()->pool_of_parent = static_cast<int>(i);
-  }
-  return node;
-}
-
-const RouteTree::Node* RouteTree::Descend(const Node* from, const RouteQuery& route,
-                                          RouteMemo* memo) const {
-  const Node* node = from;
-  int depth = 0;
-  for (const Node* up = from->parent; up != nullptr; up = up->parent) ++depth;
-  for (; node->table != nullptr; ++depth) {
-    const int pools = static_cast<int>(node->children.size());
-    int8_t* remembered = memo == nullptr ? nullptr : &memo->pools[depth];
-    const int known = remembered != nullptr && *remembered < pools ? *remembered : -1;
-    const int chosen = node->table->Choose(route, known);
-    if (remembered != nullptr && *remembered < 0) *remembered = static_cast<int8_t>(chosen);
-    node = node->children[chosen].get();
   }
   return node;
 }
 
 RouteTree::Picked RouteTree::Pick(const RouteQuery& route, const PickQuery& pick,
                                   RouteMemo& memo) const {
-  const Node* leaf = Descend(root_.get(), route, &memo);
-  if (LiveInstance* instance = leaf->picker->Pick(pick)) return {instance, false};
-  // Nothing left where the call belongs: ask the routers, the last one first, where else it may go.
-  for (const Node* node = leaf; node->parent != nullptr; node = node->parent) {
-    const Node* parent = node->parent;
-    std::vector<bool> seen(parent->children.size());
-    seen[node->pool_of_parent] = true;
-    for (int pool = parent->table->Fallback(node->pool_of_parent);
-         pool >= 0 && pool < static_cast<int>(seen.size()) && !seen[pool];
-         pool = parent->table->Fallback(pool)) {
-      seen[pool] = true;
-      const Node* other = Descend(parent->children[pool].get(), route, nullptr);
-      if (LiveInstance* instance = other->picker->Pick(pick)) return {instance, true};
-    }
+  return PickBelow(*root_, 0, route, pick, memo);
+}
+
+RouteTree::Picked RouteTree::PickBelow(const Node& node, int depth, const RouteQuery& route,
+                                       const PickQuery& pick, RouteMemo& memo) {
+  if (node.table == nullptr) return {node.picker->Pick(pick), false};
+  const int pools = static_cast<int>(node.children.size());
+  // Fallbacks find what the way that the call belongs to has left here: they are not drawn anew.
+  int8_t& remembered = memo.pools[depth];
+  const int chosen = node.table->Choose(route, remembered < pools ? remembered : -1);
+  if (remembered < 0) remembered = static_cast<int8_t>(chosen);
+  // Where nothing is left, the routers say where else the call may go, the last router first.
+  int pool = chosen;
+  for (int asked = 0; asked < pools && pool >= 0 && pool < pools; ++asked) {
+    Picked picked = PickBelow(*node.children[pool], depth + 1, route, pick, memo);
+    picked.fell_back |= pool != chosen;
+    if (picked.instance != nullptr) return picked;
+    pool = node.table->Fallback(pool);
   }
   return {};
 }

@@ -47,7 +47,8 @@ class RouteTree {
   static std::unique_ptr<Node> Build(absl::Span<const std::shared_ptr<Router>> routers,
                                      LoadBalancer& balancer, CandidateList candidates,
                                      const std::string& pool);
-  const Node* Descend(const Node* from, const RouteQuery& route, RouteMemo* memo) const;
+  static Picked PickBelow(const Node& node, int depth, const RouteQuery& route,
+                          const PickQuery& pick, RouteMemo& memo);
 
   const size_t known_;
   std::unique_ptr<Node> root_;

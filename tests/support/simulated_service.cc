@@ -148,7 +148,6 @@ void SimulatedService::Publish() {
 
 SimulatedAttempt SimulatedService::Run(const SimulatedBackend& backend, const Step& step,
                                        google::protobuf::MessageLite* reply) {
-  clock_->Set(std::max(clock_->Now(), step.start_at));
   SimulatedAttempt attempt = backend(step.instance->endpoint().host(), step);
   const MonotonicTime ends = clock_->Now() + attempt.takes;
   if (ends >= step.deadline && attempt.takes > absl::ZeroDuration()) {
@@ -176,20 +175,20 @@ SimulatedResult SimulatedService::Call(const SimulatedBackend& backend,
   input.report = &result.report;
 
   const MonotonicTime started = clock_->Now();
+  MonotonicTime attempt_ended;
   CallSession session(cell_, input);
   Step step = session.Start(now());
   while (step.kind != Step::Kind::kDone) {
-    if (step.kind == Step::Kind::kWaitForAnswer) {
-      // Nobody else runs: what is not settled by now never will be.
-      if (!step.pending->settled()) clock_->Set(step.deadline);
-      step = session.OnAnswerSettled(now());
+    if (step.kind == Step::Kind::kWait) {
+      // Nobody else runs: an answer that is not there by now never will be.
+      if (step.pending == nullptr || !step.pending->settled()) clock_->Set(step.deadline);
+      step = session.OnWaited(now());
       continue;
     }
-    if (!result.instances.empty()) {
-      result.waits.push_back(std::max(step.start_at - clock_->Now(), absl::ZeroDuration()));
-    }
+    if (!result.instances.empty()) result.waits.push_back(clock_->Now() - attempt_ended);
     result.instances.push_back(step.instance->endpoint().host());
     SimulatedAttempt attempt = Run(backend, step, input.reply);
+    attempt_ended = clock_->Now();
     step = session.OnAttemptDone(std::move(attempt.outcome), now());
   }
   result.status = std::move(step.status);

@@ -1,0 +1,116 @@
+#include "marpc/retry/retry_budget.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace marpc {
+namespace {
+
+RetryBudgetSettings Settings(double ratio, int floor, absl::Duration ttl = absl::Seconds(10)) {
+  RetryBudgetSettings settings;
+  settings.percent_can_retry = ratio;
+  settings.min_retries_per_sec = floor;
+  settings.ttl = ttl;
+  return settings;
+}
+
+class RetryBudgetTest : public ::testing::Test {
+ protected:
+  int TakeAll(RetryBudget& budget) {
+    int taken = 0;
+    while (budget.TryWithdraw(clock_.Now())) ++taken;
+    return taken;
+  }
+  void Deposit(RetryBudget& budget, int calls) {
+    for (int i = 0; i < calls; ++i) budget.Deposit(clock_.Now());
+  }
+  SimulatedClock clock_;
+};
+
+TEST_F(RetryBudgetTest, AQuietClientHasTheFloorInABurst) {
+  RetryBudget budget(Settings(0.2, 10), clock_.Now());
+  EXPECT_EQ(TakeAll(budget), 100);
+}
+
+TEST_F(RetryBudgetTest, EveryCallDepositsItsShare) {
+  RetryBudget budget(Settings(0.25, 0), clock_.Now());
+  EXPECT_FALSE(budget.TryWithdraw(clock_.Now()));
+  Deposit(budget, 3);
+  EXPECT_FALSE(budget.TryWithdraw(clock_.Now())) << "three quarters of a retry are none";
+  Deposit(budget, 1);
+  EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
+  EXPECT_FALSE(budget.TryWithdraw(clock_.Now()));
+  Deposit(budget, 400);
+  EXPECT_EQ(TakeAll(budget), 100);
+}
+
+TEST_F(RetryBudgetTest, DepositsLeaveWithTheWindow) {
+  RetryBudget budget(Settings(0.5, 0), clock_.Now());
+  Deposit(budget, 100);
+  clock_.Advance(absl::Seconds(8));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 50);
+  clock_.Advance(absl::Seconds(2));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 0);
+}
+
+TEST_F(RetryBudgetTest, SpentRetriesComeBackWithTheWindow) {
+  RetryBudget budget(Settings(0, 1), clock_.Now());
+  EXPECT_EQ(TakeAll(budget), 10);
+  clock_.Advance(absl::Seconds(5));
+  EXPECT_EQ(TakeAll(budget), 0);
+  clock_.Advance(absl::Seconds(5));
+  EXPECT_EQ(TakeAll(budget), 10);
+}
+
+TEST_F(RetryBudgetTest, ALongSilenceLeavesNothingBehind) {
+  RetryBudget budget(Settings(0.5, 0), clock_.Now());
+  Deposit(budget, 1000);
+  clock_.Advance(absl::Hours(100));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 0);
+}
+
+TEST_F(RetryBudgetTest, ARetryThatIsGivenBackCanBeTakenAgain) {
+  RetryBudget budget(Settings(0, 1, absl::Seconds(1)), clock_.Now());
+  EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
+  EXPECT_FALSE(budget.TryWithdraw(clock_.Now()));
+  budget.GiveBack(clock_.Now());
+  EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
+}
+
+TEST_F(RetryBudgetTest, UnderLoadThatAllFailsRetriesStayWithinTheirShare) {
+  RetryBudget budget(Settings(0.2, 1), clock_.Now());
+  constexpr int kSeconds = 60;
+  constexpr int kPerSecond = 1000;
+  int retries = 0;
+  for (int i = 0; i < kSeconds * kPerSecond; ++i) {
+    budget.Deposit(clock_.Now());
+    for (int attempt = 0; attempt < 3; ++attempt) retries += budget.TryWithdraw(clock_.Now());
+    clock_.Advance(absl::Seconds(1) / kPerSecond);
+  }
+  const int floor = 1 * (kSeconds + 10);
+  EXPECT_LE(retries, kSeconds * kPerSecond * 0.2 + floor);
+  EXPECT_GE(retries, kSeconds * kPerSecond * 0.19);
+}
+
+TEST_F(RetryBudgetTest, ThreadsTogetherTakeNoMoreThanThereIs) {
+  RetryBudget budget(Settings(0.5, 0), clock_.Now());
+  std::atomic<int> taken{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) {
+        budget.Deposit(clock_.Now());
+        if (budget.TryWithdraw(clock_.Now())) taken.fetch_add(1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  taken.fetch_add(TakeAll(budget));
+  EXPECT_EQ(taken.load(), 4000);
+}
+
+}  // namespace
+}  // namespace marpc
