@@ -142,6 +142,10 @@ std::optional<int> ChildProcess::WaitForExit(absl::Duration timeout) {
 void ChildProcess::KillAll() {
   absl::MutexLock lock(&TheRunning().mutex);
   for (const pid_t pid : TheRunning().pids) kill(pid, SIGKILL);
+  for (const pid_t pid : TheRunning().pids) {
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
 }
 
 }  // namespace demo

@@ -38,8 +38,8 @@ class ChildProcess {
   // In a shell's form: its exit code, or 128 + signal. None: it still runs.
   std::optional<int> WaitForExit(absl::Duration timeout);
 
-  // SIGKILL to everything that was started and still runs. For a program that is about to end;
-  // callable by any thread.
+  // Kills everything that was started and still runs, and waits until it is gone. For a program
+  // that is about to end; callable by any thread.
   static void KillAll();
 
  private:

@@ -24,7 +24,7 @@ namespace demo {
 namespace {
 
 // A whole run takes less than a minute; a loaded machine may need some more.
-constexpr absl::Duration kLongestRun = absl::Minutes(5);
+constexpr absl::Duration kLongestRun = absl::Minutes(3);
 
 absl::StatusOr<std::string> MakeFolder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "marpc-demo-XXXXXX").string();
@@ -47,14 +47,16 @@ absl::Status LogInto(const std::string& file) {
   return absl::OkStatus();
 }
 
-SceneResult Play(const Scene& scene, Stage& stage) {
+// Its last claim is that the next scene finds the stage as it was; `restored` says whether it does.
+SceneResult Play(const Scene& scene, Stage& stage, bool& restored) {
   SceneResult result;
   result.scene = scene;
   const absl::Time begin = absl::Now();
-  absl::Status status = scene.play(stage, result.evidence);
-  // The next scene finds what this one found.
-  if (status.ok()) status = stage.WaitUntilRegistered();
-  result.evidence.ExpectOk(status, "the scene can be played to its end");
+  const absl::Status played = scene.play(stage, result.evidence);
+  result.evidence.ExpectOk(played, "the scene can be played to its end");
+  const absl::Status as_before = stage.WaitUntilRegistered();
+  result.evidence.ExpectOk(as_before, "the stage is as it was");
+  restored = as_before.ok();
   result.took = absl::Now() - begin;
   result.ok = result.evidence.faults().empty();
   return result;
@@ -73,10 +75,15 @@ bool PlayAll(const Options& options, const std::string& folder, Termination& ter
   std::string endpoints;
   for (const std::string& endpoint : (*stage)->fleet().endpoints()) endpoints += "  " + endpoint;
   report.Say(absl::StrCat("registry ", (*stage)->registry().address(), "\nproviders", endpoints));
+  bool restored = true;
   for (const Scene& scene : options.scenes) {
+    if (!restored) {
+      report.Say(absl::StrCat("\n", scene.name, ": not played, since the stage is not as it was"));
+      continue;
+    }
     termination.SetActivity(absl::StrCat("scene ", scene.name));
     report.SceneStarts(scene);
-    report.SceneEnded(Play(scene, **stage));
+    report.SceneEnded(Play(scene, **stage, restored));
   }
   termination.SetActivity("the end of the providers");
   const absl::Status closed = (*stage)->Close();
@@ -94,8 +101,9 @@ int Run(const Options& options) {
   bool shown = false;
   {
     Termination termination(*folder, kLongestRun);
+    const char* no_colour = getenv("NO_COLOR");
     const bool colour =
-        !options.json && isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nullptr;
+        !options.json && isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0');
     Report report({options.json, colour}, std::cout, std::cerr);
     const absl::Status log = LogInto(*folder + "/demo-consumer.log");
     if (!log.ok()) std::cerr << "demo-consumer: no log: " << log.message() << "\n";
