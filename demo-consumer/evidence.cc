@@ -10,7 +10,11 @@ bool Evidence::Expect(bool holds, const std::string& claim) {
 }
 
 bool Evidence::ExpectOk(const absl::Status& status, const std::string& what) {
-  return Expect(status.ok(), absl::StrCat(what, ": ", status.ToString()));
+  return Expect(status.ok(), absl::StrCat(what, ": ", InWords(status)));
+}
+
+std::string InWords(const absl::Status& status) {
+  return absl::StrCat(absl::StatusCodeToString(status.code()), ": ", status.message());
 }
 
 int64_t Sum(const CountByInstance& counts) {

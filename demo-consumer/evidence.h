@@ -42,6 +42,9 @@ class Evidence {
   std::string summary_;
 };
 
+// Code and message, without the payloads that ToString() adds.
+std::string InWords(const absl::Status& status);
+
 // How many arrived where, and in all.
 using CountByInstance = std::map<std::string, int64_t>;
 int64_t Sum(const CountByInstance& counts);

@@ -17,6 +17,11 @@ google::protobuf::Duration ToProto(absl::Duration d) {
   return google::protobuf::util::TimeUtil::NanosecondsToDuration(absl::ToInt64Nanoseconds(d));
 }
 
+std::string AgeInWords(absl::Duration age) {
+  if (age < absl::Milliseconds(1)) return "less than 1ms";
+  return absl::FormatDuration(absl::Trunc(age, absl::Milliseconds(1)));
+}
+
 absl::string_view SourceInWords(ServiceSnapshot::Source source) {
   switch (source) {
     case ServiceSnapshot::Source::kKept:
@@ -257,13 +262,12 @@ Step CallSession::RefuseForBreaker(const CircuitBreaker::Admission& admission, M
 Step CallSession::RefuseForLackOfInstance(MonotonicTime now) {
   const ServiceState& service = state();
   service.counters->without_instance.fetch_add(1, std::memory_order_relaxed);
-  return Refuse(absl::StatusCode::kUnavailable, reason::kNoAvailableInstance,
-                absl::StrCat("no available instance of ", service.service, ": ",
-                             service.routes->Explain(memo_), "; the list is ",
-                             absl::FormatDuration(
-                                 absl::Trunc(now - service.confirmed_at, absl::Milliseconds(1))),
-                             " old", SourceInWords(service.source)),
-                now);
+  return Refuse(
+      absl::StatusCode::kUnavailable, reason::kNoAvailableInstance,
+      absl::StrCat("no available instance of ", service.service, ": ",
+                   service.routes->Explain(memo_), "; the list is ",
+                   AgeInWords(now - service.confirmed_at), " old", SourceInWords(service.source)),
+      now);
 }
 
 Step CallSession::Refuse(absl::StatusCode code, absl::string_view reason,

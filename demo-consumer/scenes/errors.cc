@@ -27,7 +27,7 @@ void Check(const std::string& name, const absl::Status& status, const Expected& 
            Evidence& evidence) {
   const std::optional<marpc::ErrorInfo> info = marpc::GetErrorInfo(status);
   if (!evidence.Expect(info.has_value(),
-                       absl::StrCat(name, " carries an ErrorInfo: ", status.ToString()))) {
+                       absl::StrCat(name, " carries an ErrorInfo: ", InWords(status)))) {
     return;
   }
   evidence.ExpectEqual(absl::StatusCodeToString(status.code()),

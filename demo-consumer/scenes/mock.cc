@@ -38,7 +38,7 @@ void AskMockedByYaml(marpc::Consumer& consumer, Evidence& evidence, Answers& ans
   const absl::Status get = UserServiceClient(consumer).Get({}, options).status();
   Count(report, answers);
   evidence.Expect(absl::IsPermissionDenied(get) && get.message() == "not for you",
-                  absl::StrCat("UserService.Get fails as mocked: ", get.ToString()));
+                  absl::StrCat("UserService.Get fails as mocked: ", InWords(get)));
 }
 
 void AskAdd(marpc::Consumer& consumer, int64_t expected, Evidence& evidence, Answers& answers) {
