@@ -144,7 +144,8 @@ AttemptOutcome HasLeft(const Endpoint& endpoint) {
 // the last channel goes. Should that happen in a callback, the thread would join itself. One
 // channel that never goes prevents it.
 void KeepCallbackThreadsForEver() {
-  static const auto* keeper = [] {
+  // Volatile, or the optimiser drops what nobody reads, and the leak check misses its owner.
+  static const std::shared_ptr<grpc::Channel>* const volatile keeper = [] {
     auto* channel = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
     struct Probe {
       grpc::ClientContext context;
