@@ -25,7 +25,12 @@ class RoundRobinPicker final : public Picker {
     for (size_t i = 0, at = first; i < n; ++i, at = at + 1 == n ? 0 : at + 1) {
       LiveInstance* instance = instances_[at];
       if (query.WasTried(instance)) continue;
-      if (query.Reachable(instance)) return instance;
+      if (query.Reachable(instance)) {
+        // The turns of those passed over are used up: else the one behind a dead instance would get
+        // its whole share.
+        if (passed_over > 0) rotation_->fetch_add(passed_over, std::memory_order_relaxed);
+        return instance;
+      }
       if (untried == nullptr) untried = instance;
       if (++passed_over == kMaxPassedOver) break;
     }

@@ -156,6 +156,14 @@ TEST_F(RoundRobinTest, PassesOverAnUnreachableInstanceUntilItsPauseIsOver) {
   EXPECT_THAT(Picks(*picker, 3), ElementsAre("a", "b", "c"));
 }
 
+TEST_F(RoundRobinTest, SharesWhatAnUnreachableInstanceDoesNotTakeEvenly) {
+  Candidates abcd({"a", "b", "c", "d"});
+  RoundRobin balancer(0);
+  const auto picker = balancer.Build("", abcd.list());
+  abcd.live(1).OnUnreachable(now_);
+  EXPECT_THAT(Picks(*picker, 6), ElementsAre("a", "c", "d", "a", "c", "d"));
+}
+
 TEST_F(RoundRobinTest, ACallThatKnowsOfNoUnreachableInstanceDoesNotLookForOne) {
   Candidates ab({"a", "b"});
   RoundRobin balancer(0);
