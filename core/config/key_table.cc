@@ -84,9 +84,10 @@ std::vector<Key> TransportKeys() {
       Define("transport.keepaliveTimeout", at(&T::keepalive_timeout),
              Time(absl::Milliseconds(100), absl::Minutes(10)), "5s",
              "How long its answer may take before the connection is given up."),
-      Define("transport.reconnectBackoffInitial", at(&T::reconnect_backoff_initial),
-             Time(absl::Milliseconds(10), absl::Hours(1)), "500ms",
-             "The wait after the first failure to connect; 1.6 times as long after each further one."),
+      Define(
+          "transport.reconnectBackoffInitial", at(&T::reconnect_backoff_initial),
+          Time(absl::Milliseconds(10), absl::Hours(1)), "500ms",
+          "The wait after the first failure to connect; 1.6 times as long after each further one."),
       Define("transport.reconnectBackoffMax", at(&T::reconnect_backoff_max),
              Time(absl::Milliseconds(10), absl::Hours(1)), "10s",
              "The longest wait between two tries to connect."),

@@ -1,5 +1,7 @@
 #include "marpc/registry/zookeeper/zk_session.h"
 
+#include <netdb.h>
+#include <sys/socket.h>
 #include <zookeeper/zookeeper.h>
 
 #include <cerrno>
@@ -89,8 +91,19 @@ class ClientSession final : public ZkSession {
 
   int64_t id() const override { return zoo_client_id(handle_)->client_id; }
   std::string server() const override {
-    const char* server = zoo_get_current_server(handle_);
-    return server == nullptr ? "" : server;
+    // Not zoo_get_current_server(): its text is in a buffer that the client's own threads write
+    // too.
+    sockaddr_storage address;
+    socklen_t size = sizeof(address);
+    auto* peer = reinterpret_cast<sockaddr*>(&address);
+    char host[NI_MAXHOST];
+    char port[NI_MAXSERV];
+    if (zookeeper_get_connected_host(handle_, peer, &size) == nullptr ||
+        getnameinfo(peer, size, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+      return "";
+    }
+    return absl::StrCat(host, ":", port);
   }
 
   void Create(const std::string& path, const std::string& data, bool ephemeral,
