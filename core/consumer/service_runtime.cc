@@ -4,14 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "marpc/base/by_order.h"
 #include "marpc/base/error.h"
 #include "marpc/consumer/gray_marks.h"
-#include "marpc/filter/cache_filter.h"
-#include "marpc/filter/mock_filter.h"
 #include "marpc/invoker/blocking_call.h"
-#include "marpc/observe/log.h"
-#include "marpc/retry/retry_budget.h"
 
 namespace marpc {
 namespace {
@@ -51,7 +46,8 @@ ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::st
       service_(std::move(service)),
       cell_(StateWithoutList(service_, NotReady())),
       routers_(std::move(routers)),
-      balancer_(std::move(balancer)) {}
+      balancer_(std::move(balancer)),
+      maker_(context_, service_) {}
 
 ServiceRuntime::~ServiceRuntime() { Close(); }
 
@@ -176,62 +172,9 @@ void ServiceRuntime::PublishMethod(const Method& method) {
   absl::MutexLock lock(&mutex_);
   const std::vector<const Method*> methods = InternedMethods(method.service);
   for (size_t i = policies_.size(); i < methods.size(); ++i) {
-    policies_.push_back(MakePolicy(*methods[i]));
+    policies_.push_back(maker_.Make(*methods[i]));
   }
   Publish();
-}
-
-std::shared_ptr<const MethodPolicy> ServiceRuntime::MakePolicy(const Method& method) {
-  auto policy = std::make_shared<MethodPolicy>();
-  policy->method = &method;
-  policy->settings = context_->settings.ForMethod(service_, method.name);
-  policy->idempotent = policy->settings.retry.idempotent.value_or(method.idempotent);
-  policy->filters = {context_->mock, context_->cache};
-  for (const auto& filter : context_->options.filters) policy->filters.push_back(filter);
-  std::erase_if(policy->filters,
-                [&](const auto& f) { return !f->AppliesTo(method, policy->settings); });
-  SortByOrder(policy->filters);
-  policy->breaker = BreakerFor(method, policy->settings);
-  policy->budget = BudgetFor(policy->settings.retry.budget);
-  if (!policy->settings.fallback.empty()) {
-    policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
-  }
-  return policy;
-}
-
-std::shared_ptr<CircuitBreaker> ServiceRuntime::BreakerFor(const Method& method,
-                                                           const MethodSettings& settings) {
-  const CircuitBreakerSettings& breaker = settings.circuit_breaker;
-  if (!breaker.enabled) return nullptr;
-  // Settings of a method's own ask for a breaker of its own.
-  const CircuitBreakerSettings& shared = context_->settings.ForMethod(service_, "").circuit_breaker;
-  if (breaker.scope == BreakerScope::kMethod || breaker != shared) {
-    return MakeBreaker(breaker, method.full_name);
-  }
-  if (service_breaker_ == nullptr) service_breaker_ = MakeBreaker(shared, service_);
-  return service_breaker_;
-}
-
-std::shared_ptr<CircuitBreaker> ServiceRuntime::MakeBreaker(const CircuitBreakerSettings& settings,
-                                                            const std::string& scope) const {
-  return std::make_shared<CircuitBreaker>(
-      settings, [scope, listener = context_->options.on_breaker_transition](
-                    const CircuitBreaker::Transition& transition) {
-        Logger()->warn("event=breaker scope={} from={} to={} failures={}", scope,
-                       std::string(BreakerStateName(transition.from)),
-                       std::string(BreakerStateName(transition.to)), transition.failures);
-        if (listener != nullptr) listener(scope, transition);
-      });
-}
-
-std::shared_ptr<RetryBudget> ServiceRuntime::BudgetFor(const RetryBudgetSettings& settings) {
-  if (!settings.enabled) return nullptr;
-  const MonotonicTime now = context_->clock.Now();
-  if (settings != context_->settings.ForMethod(service_, "").retry.budget) {
-    return std::make_shared<RetryBudget>(settings, now);
-  }
-  if (service_budget_ == nullptr) service_budget_ = std::make_shared<RetryBudget>(settings, now);
-  return service_budget_;
 }
 
 absl::Status ServiceRuntime::Call(const Method& method,

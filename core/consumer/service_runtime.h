@@ -14,35 +14,17 @@
 #include "absl/synchronization/mutex.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/snapshot_cell.h"
-#include "marpc/base/timer_queue.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
 #include "marpc/consumer/call_options.h"
-#include "marpc/consumer/consumer.h"
+#include "marpc/consumer/consumer_context.h"
+#include "marpc/consumer/method_policies.h"
 #include "marpc/invoker/async_call.h"
 #include "marpc/invoker/connected_instance.h"
-#include "marpc/invoker/in_flight_calls.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/registry/registry.h"
 #include "marpc/transport/transport.h"
 
 namespace marpc {
-
-class GrayMarks;
-
-// What the services of one consumer have in common.
-struct ConsumerContext {
-  Settings settings;
-  ConsumerOptions options;
-  std::shared_ptr<Registry> registry;
-  std::shared_ptr<Transport> transport;
-  const Clock& clock = Clock::Real();
-  MonotonicTime created_at;
-  TimerQueue timers;
-  InFlightCalls in_flight;
-  std::shared_ptr<MockFilter> mock;
-  std::shared_ptr<CacheFilter> cache;
-  std::unique_ptr<GrayMarks> gray;
-};
 
 // Thread-safe. Owned by clients, channels and the consumer together.
 class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime> {
@@ -90,14 +72,6 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   void UpdateInstances(const ServiceSnapshot& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RetireLater(std::shared_ptr<Connection> connection);
   void PublishMethod(const Method& method);
-  std::shared_ptr<const MethodPolicy> MakePolicy(const Method& method)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<CircuitBreaker> BreakerFor(const Method& method, const MethodSettings& settings)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<CircuitBreaker> MakeBreaker(const CircuitBreakerSettings& settings,
-                                              const std::string& scope) const;
-  std::shared_ptr<RetryBudget> BudgetFor(const RetryBudgetSettings& settings)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NotReady() const;
 
   const std::shared_ptr<ConsumerContext> context_;
@@ -111,9 +85,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   std::shared_ptr<const ServiceSnapshot> list_ ABSL_GUARDED_BY(mutex_);
   std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live_ ABSL_GUARDED_BY(mutex_);
   std::map<Endpoint, std::string> owners_ ABSL_GUARDED_BY(mutex_);
+  MethodPolicies maker_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const MethodPolicy>> policies_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<CircuitBreaker> service_breaker_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<RetryBudget> service_budget_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Subscription> subscription_;
 };

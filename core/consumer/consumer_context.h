@@ -1,0 +1,38 @@
+// What the services of one consumer have in common.
+#ifndef MARPC_CONSUMER_CONSUMER_CONTEXT_H_
+#define MARPC_CONSUMER_CONSUMER_CONTEXT_H_
+
+#include <memory>
+
+#include "marpc/base/clock.h"
+#include "marpc/base/timer_queue.h"
+#include "marpc/config/settings.h"
+#include "marpc/consumer/consumer.h"
+#include "marpc/invoker/in_flight_calls.h"
+#include "marpc/transport/transport.h"
+
+namespace marpc {
+
+class CacheFilter;
+class GrayMarks;
+class MockFilter;
+class Registry;
+
+// Set up by Consumer::Create() and not changed after it; every part is thread-safe.
+struct ConsumerContext {
+  Settings settings;
+  ConsumerOptions options;
+  std::shared_ptr<Registry> registry;
+  std::shared_ptr<Transport> transport;
+  const Clock& clock = Clock::Real();
+  MonotonicTime created_at;
+  TimerQueue timers;
+  InFlightCalls in_flight;
+  std::shared_ptr<MockFilter> mock;
+  std::shared_ptr<CacheFilter> cache;
+  std::unique_ptr<GrayMarks> gray;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_CONSUMER_CONSUMER_CONTEXT_H_

@@ -1,0 +1,70 @@
+#include "marpc/consumer/method_policies.h"
+
+#include <utility>
+
+#include "marpc/base/by_order.h"
+#include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/filter/cache_filter.h"
+#include "marpc/filter/mock_filter.h"
+#include "marpc/observe/log.h"
+#include "marpc/retry/retry_budget.h"
+
+namespace marpc {
+
+MethodPolicies::MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service)
+    : context_(std::move(context)), service_(std::move(service)) {}
+
+std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
+  auto policy = std::make_shared<MethodPolicy>();
+  policy->method = &method;
+  policy->settings = context_->settings.ForMethod(service_, method.name);
+  policy->idempotent = policy->settings.retry.idempotent.value_or(method.idempotent);
+  policy->filters = {context_->mock, context_->cache};
+  for (const auto& filter : context_->options.filters) policy->filters.push_back(filter);
+  std::erase_if(policy->filters,
+                [&](const auto& f) { return !f->AppliesTo(method, policy->settings); });
+  SortByOrder(policy->filters);
+  policy->breaker = BreakerFor(method, policy->settings);
+  policy->budget = BudgetFor(policy->settings.retry.budget);
+  if (!policy->settings.fallback.empty()) {
+    policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
+  }
+  return policy;
+}
+
+std::shared_ptr<CircuitBreaker> MethodPolicies::BreakerFor(const Method& method,
+                                                           const MethodSettings& settings) {
+  const CircuitBreakerSettings& breaker = settings.circuit_breaker;
+  if (!breaker.enabled) return nullptr;
+  // Settings of a method's own ask for a breaker of its own.
+  const CircuitBreakerSettings& shared = context_->settings.ForMethod(service_, "").circuit_breaker;
+  if (breaker.scope == BreakerScope::kMethod || breaker != shared) {
+    return MakeBreaker(breaker, method.full_name);
+  }
+  if (service_breaker_ == nullptr) service_breaker_ = MakeBreaker(shared, service_);
+  return service_breaker_;
+}
+
+std::shared_ptr<CircuitBreaker> MethodPolicies::MakeBreaker(const CircuitBreakerSettings& settings,
+                                                            const std::string& scope) const {
+  return std::make_shared<CircuitBreaker>(
+      settings, [scope, listener = context_->options.on_breaker_transition](
+                    const CircuitBreaker::Transition& transition) {
+        Logger()->warn("event=breaker scope={} from={} to={} failures={}", scope,
+                       std::string(BreakerStateName(transition.from)),
+                       std::string(BreakerStateName(transition.to)), transition.failures);
+        if (listener != nullptr) listener(scope, transition);
+      });
+}
+
+std::shared_ptr<RetryBudget> MethodPolicies::BudgetFor(const RetryBudgetSettings& settings) {
+  if (!settings.enabled) return nullptr;
+  const MonotonicTime now = context_->clock.Now();
+  if (settings != context_->settings.ForMethod(service_, "").retry.budget) {
+    return std::make_shared<RetryBudget>(settings, now);
+  }
+  if (service_budget_ == nullptr) service_budget_ = std::make_shared<RetryBudget>(settings, now);
+  return service_budget_;
+}
+
+}  // namespace marpc

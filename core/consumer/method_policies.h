@@ -1,0 +1,37 @@
+// Makes the policies of one service's methods from the settings and the program's own parts.
+#ifndef MARPC_CONSUMER_METHOD_POLICIES_H_
+#define MARPC_CONSUMER_METHOD_POLICIES_H_
+
+#include <memory>
+#include <string>
+
+#include "marpc/base/method.h"
+#include "marpc/config/settings.h"
+#include "marpc/consumer/consumer_context.h"
+#include "marpc/invoker/service_state.h"
+
+namespace marpc {
+
+// Owns what the methods of the service share: its breaker and its budget. Thread-compatible.
+class MethodPolicies {
+ public:
+  MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service);
+
+  // The settings must have passed CheckSettings().
+  std::shared_ptr<const MethodPolicy> Make(const Method& method);
+
+ private:
+  std::shared_ptr<CircuitBreaker> BreakerFor(const Method& method, const MethodSettings& settings);
+  std::shared_ptr<CircuitBreaker> MakeBreaker(const CircuitBreakerSettings& settings,
+                                              const std::string& scope) const;
+  std::shared_ptr<RetryBudget> BudgetFor(const RetryBudgetSettings& settings);
+
+  const std::shared_ptr<const ConsumerContext> context_;
+  const std::string service_;
+  std::shared_ptr<CircuitBreaker> service_breaker_;
+  std::shared_ptr<RetryBudget> service_budget_;
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_CONSUMER_METHOD_POLICIES_H_
