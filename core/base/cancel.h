@@ -7,7 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/synchronization/mutex.h"
+#include "marpc/base/plain_mutex.h"
 
 namespace marpc {
 
@@ -27,7 +27,7 @@ class CancelSignal {
 
   // Idempotent.
   void Cancel() {
-    absl::MutexLock lock(&mutex_);
+    PlainMutexLock lock(&mutex_);
     if (cancelled_.exchange(true)) return;
     for (Observer* observer : observers_) observer->OnCancel();
   }
@@ -35,20 +35,20 @@ class CancelSignal {
 
   // False, and nothing attached, when the signal is cancelled already.
   [[nodiscard]] bool Attach(Observer* observer) {
-    absl::MutexLock lock(&mutex_);
+    PlainMutexLock lock(&mutex_);
     if (cancelled()) return false;
     observers_.push_back(observer);
     return true;
   }
   // When this returns, OnCancel() neither runs nor will run.
   void Detach(Observer* observer) {
-    absl::MutexLock lock(&mutex_);
+    PlainMutexLock lock(&mutex_);
     const auto it = std::find(observers_.begin(), observers_.end(), observer);
     if (it != observers_.end()) observers_.erase(it);
   }
 
  private:
-  absl::Mutex mutex_;
+  PlainMutex mutex_;
   std::atomic<bool> cancelled_{false};
   absl::InlinedVector<Observer*, 1> observers_ ABSL_GUARDED_BY(mutex_);
 };

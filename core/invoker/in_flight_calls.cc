@@ -1,8 +1,7 @@
 #include "marpc/invoker/in_flight_calls.h"
 
 #include <atomic>
-
-#include "absl/time/clock.h"
+#include <chrono>
 
 namespace marpc {
 namespace {
@@ -18,7 +17,7 @@ int ShardOfThisThread(int shards) {
 bool InFlightCalls::Enter(Entry& entry) {
   entry.shard = ShardOfThisThread(kShards);
   Shard& shard = shards_[entry.shard];
-  absl::MutexLock lock(&shard.mutex);
+  PlainMutexLock lock(&shard.mutex);
   if (shard.closed) return false;
   entry.next = shard.first;
   if (shard.first != nullptr) shard.first->previous = &entry;
@@ -28,27 +27,28 @@ bool InFlightCalls::Enter(Entry& entry) {
 
 void InFlightCalls::Leave(Entry& entry) {
   Shard& shard = shards_[entry.shard];
-  absl::MutexLock lock(&shard.mutex);
+  PlainMutexLock lock(&shard.mutex);
   if (entry.previous != nullptr) {
     entry.previous->next = entry.next;
   } else {
     shard.first = entry.next;
   }
   if (entry.next != nullptr) entry.next->previous = entry.previous;
+  if (shard.closed && shard.first == nullptr) shard.emptied.notify_all();
 }
 
 bool InFlightCalls::Close(absl::Duration timeout) {
   for (Shard& shard : shards_) {
-    absl::MutexLock lock(&shard.mutex);
+    PlainMutexLock lock(&shard.mutex);
     shard.closed = true;
     for (Entry* entry = shard.first; entry != nullptr; entry = entry->next) entry->signal->Cancel();
   }
-  const absl::Time deadline = absl::Now() + timeout;
+  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
   bool all_left = true;
   for (Shard& shard : shards_) {
-    absl::MutexLock lock(&shard.mutex);
-    const auto empty = [](Shard* s) ABSL_NO_THREAD_SAFETY_ANALYSIS { return s->first == nullptr; };
-    all_left &= shard.mutex.AwaitWithDeadline(absl::Condition(+empty, &shard), deadline);
+    PlainMutexLock lock(&shard.mutex);
+    const auto empty = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return shard.first == nullptr; };
+    all_left &= shard.emptied.wait_until(shard.mutex, deadline, empty);
   }
   return all_left;
 }

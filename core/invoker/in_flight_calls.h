@@ -3,11 +3,12 @@
 #define MARPC_INVOKER_IN_FLIGHT_CALLS_H_
 
 #include <array>
+#include <condition_variable>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "marpc/base/cancel.h"
+#include "marpc/base/plain_mutex.h"
 
 namespace marpc {
 
@@ -34,7 +35,8 @@ class InFlightCalls {
  private:
   static constexpr int kShards = 16;
   struct alignas(64) Shard {
-    absl::Mutex mutex;
+    PlainMutex mutex;
+    std::condition_variable_any emptied;
     Entry* first ABSL_GUARDED_BY(mutex) = nullptr;
     bool closed ABSL_GUARDED_BY(mutex) = false;
   };

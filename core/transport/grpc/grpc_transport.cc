@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "google/protobuf/message_lite.h"
 #include "grpcpp/channel.h"
@@ -25,6 +24,7 @@
 #include "grpcpp/support/channel_arguments.h"
 #include "grpcpp/support/client_callback.h"
 #include "marpc/base/error.h"
+#include "marpc/base/plain_mutex.h"
 #include "marpc/transport/grpc/status.h"
 
 namespace marpc {
@@ -228,7 +228,7 @@ class GrpcConnection final : public Connection {
 
   void Retire() override {
     std::shared_ptr<grpc::Channel> dropped;
-    absl::MutexLock lock(&mutex_);
+    PlainMutexLock lock(&mutex_);
     dropped.swap(channel_);
   }
 
@@ -258,7 +258,7 @@ class GrpcConnection final : public Connection {
   };
 
   std::shared_ptr<grpc::Channel> Channel() {
-    absl::MutexLock lock(&mutex_);
+    PlainMutexLock lock(&mutex_);
     return channel_;
   }
 
@@ -281,7 +281,7 @@ class GrpcConnection final : public Connection {
   const std::string target_;
   const size_t max_send_;
   const Clock& clock_;
-  absl::Mutex mutex_;
+  PlainMutex mutex_;
   std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
 };
 
