@@ -1,6 +1,8 @@
 #include "marpc/config/combinations.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +28,65 @@ void Report(const AssignmentGroup& given, std::initializer_list<absl::string_vie
   }
 }
 
+// Is the key, below retry.backoff, a part of the strategy's formula?
+bool ActsOn(absl::string_view key, BackoffStrategy strategy) {
+  using Strategy = BackoffStrategy;
+  const bool uniform = strategy == Strategy::kUniform;
+  const bool list = strategy == Strategy::kList;
+  if (strategy == Strategy::kNone) return false;
+  if (key == "min") return uniform;
+  if (key == "delays") return list;
+  if (key == "initial") return !uniform && !list;
+  if (key == "factor") {
+    return strategy == Strategy::kExponential || strategy == Strategy::kExponentialRandom;
+  }
+  if (key == "max" || key == "jitterMayExceedMax") return !list;
+  return true;
+}
+
+absl::string_view NameOf(BackoffStrategy strategy) {
+  const auto named = std::find_if(std::begin(kBackoffStrategies), std::end(kBackoffStrategies),
+                                  [&](const auto& named) { return named.second == strategy; });
+  return named->first;
+}
+
+void CheckBackoff(const AssignmentGroup& given, const BackoffSettings& backoff, Faults& faults) {
+  const BackoffStrategy strategy = backoff.strategy;
+  for (const absl::string_view key :
+       {"initial", "min", "max", "factor", "jitter", "jitterMayExceedMax", "delays"}) {
+    if (ActsOn(key, strategy)) continue;
+    Report(given, {absl::StrCat("retry.backoff.", key)},
+           absl::StrCat("has no effect with the strategy ", NameOf(strategy),
+                        " (retry.backoff.strategy)"),
+           faults);
+  }
+  if (ActsOn("initial", strategy) && backoff.max < backoff.initial) {
+    Report(given, {"retry.backoff.strategy", "retry.backoff.initial", "retry.backoff.max"},
+           absl::StrCat("backoff.max (", absl::FormatDuration(backoff.max),
+                        ") is below backoff.initial (", absl::FormatDuration(backoff.initial), ")"),
+           faults);
+  }
+  if (ActsOn("min", strategy) && backoff.max < backoff.min) {
+    Report(given, {"retry.backoff.strategy", "retry.backoff.min", "retry.backoff.max"},
+           absl::StrCat("backoff.max (", absl::FormatDuration(backoff.max),
+                        ") is below backoff.min (", absl::FormatDuration(backoff.min), ")"),
+           faults);
+  }
+  if (ActsOn("delays", strategy) && backoff.delays.empty()) {
+    Report(given, {"retry.backoff.strategy", "retry.backoff.delays"},
+           "the strategy list needs at least one of retry.backoff.delays", faults);
+  }
+}
+
+// A strategy that was chosen and never waits. `settings` came from `parent`, where it was told.
+void WarnOfNoWait(absl::string_view where, const BackoffSettings& backoff,
+                  const BackoffSettings& parent, std::vector<std::string>& warnings) {
+  if (backoff == parent || backoff.strategy == BackoffStrategy::kExponential) return;
+  if (!ActsOn("initial", backoff.strategy) || backoff.initial > absl::ZeroDuration()) return;
+  warnings.push_back(absl::StrCat(where, "retry.backoff.strategy ", NameOf(backoff.strategy),
+                                  " does not wait before any retry: retry.backoff.initial is 0"));
+}
+
 }  // namespace
 
 void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults& faults) {
@@ -45,13 +106,7 @@ void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults&
 }
 
 void CheckMethod(const AssignmentGroup& given, const MethodSettings& settings, Faults& faults) {
-  const BackoffSettings& backoff = settings.retry.backoff;
-  if (backoff.max < backoff.initial) {
-    Report(given, {"retry.backoff.initial", "retry.backoff.max"},
-           absl::StrCat("backoff.max (", absl::FormatDuration(backoff.max),
-                        ") is below backoff.initial (", absl::FormatDuration(backoff.initial), ")"),
-           faults);
-  }
+  CheckBackoff(given, settings.retry.backoff, faults);
   if (settings.mock.reply.has_value() && settings.mock.code.has_value()) {
     Report(given, {"filter.mock.reply", "filter.mock.code"},
            "a method is mocked with a reply or with a code, not with both", faults);
@@ -73,6 +128,16 @@ std::vector<std::string> Warnings(const Settings& settings) {
   }
   if (!settings.registry.static_instances.empty() && settings.registry.address != "static:") {
     warnings.push_back("registry.static has no effect: it is read when registry.address is static");
+  }
+  const BackoffSettings& top = settings.method_defaults.retry.backoff;
+  WarnOfNoWait("", top, BackoffSettings(), warnings);
+  for (const auto& [service, own] : settings.services) {
+    const BackoffSettings& shared = own.method_defaults.retry.backoff;
+    WarnOfNoWait(absl::StrCat("services.", service, "."), shared, top, warnings);
+    for (const auto& [method, one] : own.methods) {
+      WarnOfNoWait(absl::StrCat("services.", service, ".methods.", method, "."), one.retry.backoff,
+                   shared, warnings);
+    }
   }
   return warnings;
 }

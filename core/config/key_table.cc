@@ -5,12 +5,12 @@
 #include "absl/strings/match.h"
 #include "marpc/config/key_definition.h"
 #include "marpc/config/keys.h"
+#include "marpc/config/retry_keys.h"
 #include "marpc/config/value_type.h"
 
 namespace marpc {
 namespace {
 
-using Budget = RetryBudgetSettings;
 using Breaker = CircuitBreakerSettings;
 
 constexpr absl::Duration kNone = absl::ZeroDuration();
@@ -155,51 +155,6 @@ std::vector<Key> RoutingKeys() {
              "Send a share of the calls to gray instances."),
       Define("router.gray.ratio", At(&ServiceSettings::gray, &G::ratio), Whole<int>(0, 100), "50",
              "The share, in percent; 0 and 100 are exact."),
-  };
-}
-
-std::vector<Key> RetryKeys() {
-  using M = MethodSettings;
-  using R = RetrySettings;
-  using B = BackoffSettings;
-  const auto at = [](auto R::*field) { return At(&M::retry, field); };
-  const auto backoff = [](auto B::*field) { return At(&M::retry, &R::backoff, field); };
-  const auto budget = [](auto Budget::*field) { return At(&M::retry, &R::budget, field); };
-  return {
-      Define("retry.maxRetries", at(&R::max_retries), Whole<int>(0, 100), "2",
-             "Attempts after the first one, at most."),
-      Define("retry.timeout", at(&R::timeout), Time(kNone, kDay), "500ms",
-             "Of one attempt; 0: none."),
-      Define(
-          "retry.totalTimeout", at(&R::total_timeout), Time(kNone, kDay), "5s",
-          "Of the whole call, with all attempts and waits; 0: none but the caller's own deadline."),
-      Define("retry.switchInstanceOnRetry", at(&R::switch_instance_on_retry), TrueOrFalse(),
-             "false", "A retry prefers an instance that the call has not tried."),
-      Define("retry.idempotent", at(&R::idempotent), Optional(TrueOrFalse(), "as the .proto says"),
-             "true",
-             "May a request that was perhaps executed be sent again? Left out: by the method's "
-             "idempotency_level."),
-      Define("retry.retryOn", at(&R::retry_on), ListOf(ErrorCode()),
-             "[RESOURCE_EXHAUSTED, ABORTED]",
-             "Statuses of the handler that are retried; others of its own are not."),
-      Define("retry.backoff.initial", backoff(&B::initial), Time(kNone, absl::Hours(1)), "50ms",
-             "The wait before the first retry; 0: none before any."),
-      Define("retry.backoff.max", backoff(&B::max), Time(kMillisecond, absl::Hours(1)), "2s",
-             "The longest wait."),
-      Define("retry.backoff.factor", backoff(&B::factor), Number(1, 100), "1.5",
-             "What each wait is multiplied with for the next."),
-      Define("retry.backoff.jitter", backoff(&B::jitter), Number(0, 1), "0.5",
-             "The part of a wait that chance adds or takes."),
-      Define("retry.budget.enabled", budget(&Budget::enabled), TrueOrFalse(), "false",
-             "Bound the retries by a share of the calls."),
-      Define("retry.budget.percentCanRetry", budget(&Budget::percent_can_retry), Number(0, 1, true),
-             "0.1", "Retries per call, at most: 0.2 is one for five calls."),
-      Define(
-          "retry.budget.minRetriesPerSec", budget(&Budget::min_retries_per_sec),
-          Whole<int>(0, 1'000'000), "5",
-          "Retries a second that are allowed in any case, so that a quiet client may retry too."),
-      Define("retry.budget.ttl", budget(&Budget::ttl), Time(absl::Seconds(1), absl::Hours(1)),
-             "30s", "How long a call counts for the share."),
   };
 }
 

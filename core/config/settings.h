@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,13 +19,46 @@
 
 namespace marpc {
 
-// Waiting between attempts: initial * factor^(retry-1), at most max, then ± jitter, never above
-// max.
+// How the waits between attempts grow; core/retry/backoff.h has the formulas.
+enum class BackoffStrategy {
+  kExponential,
+  kNone,
+  kFixed,
+  kLinear,
+  kExponentialRandom,
+  kFibonacci,
+  kUniform,
+  kDecorrelated,
+  kList,
+};
+
+// By the names that they have in YAML.
+inline constexpr std::pair<absl::string_view, BackoffStrategy> kBackoffStrategies[] = {
+    {"exponential", BackoffStrategy::kExponential},
+    {"none", BackoffStrategy::kNone},
+    {"fixed", BackoffStrategy::kFixed},
+    {"linear", BackoffStrategy::kLinear},
+    {"exponential-random", BackoffStrategy::kExponentialRandom},
+    {"fibonacci", BackoffStrategy::kFibonacci},
+    {"uniform", BackoffStrategy::kUniform},
+    {"decorrelated", BackoffStrategy::kDecorrelated},
+    {"list", BackoffStrategy::kList},
+};
+
+inline constexpr double kDefaultBackoffJitter = 0.2;
+
+// Waiting between attempts. A field that a strategy does not name in its formula has no effect on
+// it.
 struct BackoffSettings {
+  BackoffStrategy strategy = BackoffStrategy::kExponential;
   absl::Duration initial = absl::ZeroDuration();  // 0: the next attempt starts at once
+  absl::Duration min = absl::ZeroDuration();      // of uniform
   absl::Duration max = absl::Seconds(1);
   double factor = 2.0;
-  double jitter = 0.2;
+  // Unset: kDefaultBackoffJitter, and none where the strategy draws its waits itself.
+  std::optional<double> jitter;
+  bool jitter_may_exceed_max = false;
+  std::vector<absl::Duration> delays;  // of list
 
   friend bool operator==(const BackoffSettings&, const BackoffSettings&) = default;
 };

@@ -9,6 +9,7 @@
 #include "marpc/config/names.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/observe/log.h"
+#include "marpc/retry/backoff.h"
 #include "marpc/router/gray_router.h"
 
 namespace marpc {
@@ -38,6 +39,9 @@ absl::Status CheckService(absl::string_view where, const ServiceSettings& settin
 absl::Status CheckMethod(absl::string_view where, const MethodSettings& settings,
                          const ConsumerOptions& options) {
   if (absl::Status status = CircuitBreaker::Validate(settings.circuit_breaker); !status.ok()) {
+    return Prefixed(where, status);
+  }
+  if (absl::Status status = ValidateBackoff(settings.retry.backoff); !status.ok()) {
     return Prefixed(where, status);
   }
   if (settings.fallback.empty() || options.fallbacks.contains(settings.fallback)) {

@@ -7,7 +7,6 @@
 #include "google/protobuf/util/time_util.h"
 #include "marpc/base/error.h"
 #include "marpc/observe/log.h"
-#include "marpc/retry/backoff.h"
 #include "marpc/retry/retry_budget.h"
 
 namespace marpc {
@@ -225,7 +224,7 @@ absl::string_view CallSession::WhyNoRetry(const Classification& classification,
   }
   delay = outcome.pushback.has_value()
               ? *outcome.pushback
-              : BackoffDelay(settings.backoff, attempts_made_, moment.random);
+              : BackoffDelay(settings.backoff, attempts_made_, moment.random, backoff_memory_);
   if (moment.now + delay >= deadline_) return "the next attempt could not end before the deadline";
   if (policy_->budget != nullptr && !policy_->budget->TryWithdraw(moment.now)) {
     state().counters->retries_refused_by_budget.fetch_add(1, std::memory_order_relaxed);

@@ -31,6 +31,7 @@
 #include "marpc/consumer/call_options.h"
 #include "marpc/context/rpc_context.h"
 #include "marpc/invoker/service_state.h"
+#include "marpc/retry/backoff.h"
 #include "marpc/retry/classifier.h"
 #include "marpc/transport/transport.h"
 
@@ -146,6 +147,7 @@ class CallSession {
   MonotonicTime attempt_started_;
   bool backing_off_ = false;
   MonotonicTime retry_at_;
+  BackoffMemory backoff_memory_;
   CircuitBreaker::Permit permit_;
   bool permit_out_ = false;
   int attempts_made_ = 0;

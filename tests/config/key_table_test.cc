@@ -3,6 +3,8 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -21,8 +23,19 @@ namespace {
 
 constexpr Level kLevels[] = {Level::kGlobal, Level::kService, Level::kMethod};
 
-// A file that gives `key` alone, at `level` of demo.HelloService / Hello; nested, or with the name
-// in dots.
+// Keys that are refused without another one: which, and with which value.
+const std::map<std::string, std::pair<std::string, std::string>>& Companions() {
+  static const auto& companions = *new std::map<std::string, std::pair<std::string, std::string>>{
+      {"registry.acl", {"registry.auth", "user:secret"}},
+      {"filter.mock.message", {"filter.mock.code", "NOT_FOUND"}},
+      {"retry.backoff.min", {"retry.backoff.strategy", "uniform"}},
+      {"retry.backoff.delays", {"retry.backoff.strategy", "list"}},
+  };
+  return companions;
+}
+
+// A file that gives `key`, with its companion, at `level` of demo.HelloService / Hello; nested, or
+// with the name in dots.
 std::string FileWith(const Key& key, Level level, bool nested, const std::string& value) {
   std::string text = "marpc:\n";
   std::string indent = "  ";
@@ -38,15 +51,15 @@ std::string FileWith(const Key& key, Level level, bool nested, const std::string
     open("methods");
     open("Hello");
   }
+  const auto companion = Companions().find(key.name);
+  if (companion != Companions().end()) {
+    const auto& [name, its_value] = companion->second;
+    absl::StrAppend(&text, indent, name, ": ", its_value, "\n");
+  }
   std::vector<std::string> parts = {key.name};
   if (nested) parts = absl::StrSplit(key.name, '.');
   for (size_t i = 0; i + 1 < parts.size(); ++i) open(parts[i]);
   absl::StrAppend(&text, indent, parts.back(), ": ", value, "\n");
-  // Keys that are refused without another one.
-  if (key.name == "registry.acl") absl::StrAppend(&text, "  registry.auth: user:secret\n");
-  if (key.name == "filter.mock.message") {
-    absl::StrAppend(&text, indent, "code: NOT_FOUND\n");
-  }
   return text;
 }
 
@@ -81,7 +94,7 @@ TEST_P(EveryKey, ActsOnItsFieldAloneAtEachLevelItIsAllowedAt) {
   const auto before = Snapshot(*defaults);
   for (const Level level : kLevels) {
     for (const bool nested : {true, false}) {
-      if (!key.AllowedAt(level) || (!nested && key.name == "filter.mock.message")) continue;
+      if (!key.AllowedAt(level)) continue;
       const std::string text = FileWith(key, level, nested, key.example);
       const absl::StatusOr<Settings> settings = ParseSettings(text, "file");
       ASSERT_TRUE(settings.ok()) << settings.status() << "\n" << text;
@@ -97,13 +110,17 @@ TEST_P(EveryKey, ActsOnItsFieldAloneAtEachLevelItIsAllowedAt) {
         if (value != before.at(place)) changed.insert(place);
       }
       std::set<std::string> expected;
-      if (level == Level::kGlobal) expected.insert("global " + key.name);
-      if (level != Level::kMethod && key.AllowedAt(Level::kService)) {
-        expected.insert("service " + key.name);
-      }
-      if (key.AllowedAt(Level::kMethod)) expected.insert("method " + key.name);
-      if (key.name == "registry.acl") expected.insert("global registry.auth");
-      if (key.name == "filter.mock.message") expected.insert("method filter.mock.code");
+      const auto expect = [&](const Key& changed_key) {
+        const std::string& name = changed_key.name;
+        if (level == Level::kGlobal) expected.insert("global " + name);
+        if (level != Level::kMethod && changed_key.AllowedAt(Level::kService)) {
+          expected.insert("service " + name);
+        }
+        if (changed_key.AllowedAt(Level::kMethod)) expected.insert("method " + name);
+      };
+      expect(key);
+      const auto companion = Companions().find(key.name);
+      if (companion != Companions().end()) expect(*FindKey(companion->second.first));
       EXPECT_EQ(changed, expected) << text;
     }
   }
@@ -138,8 +155,9 @@ TEST_P(EveryKey, HasADefaultThatCanBeWrittenInAFile) {
   const std::string value = key.show(Place::Global(defaults));
   // Left out is the only way to say these.
   const std::set<std::string> unsaid = {
-      "retry.idempotent", "filter.cache.varyOn", "filter.mock.reply", "filter.mock.code",
-      "registry.address", "registry.auth",       "provider.instance", "provider.advertise"};
+      "retry.idempotent",  "retry.backoff.jitter", "retry.backoff.delays", "filter.cache.varyOn",
+      "filter.mock.reply", "filter.mock.code",     "registry.address",     "registry.auth",
+      "provider.instance", "provider.advertise"};
   const absl::StatusOr<Settings> settings =
       ParseSettings(FileWith(key, key.levels[0], true, value), "file");
   if (unsaid.count(key.name) != 0) return;

@@ -324,6 +324,42 @@ TEST(Load, CombinationsThatCannotBeMeantAreRefusedWhereTheyWereMade) {
               HasSubstr("a message without filter.mock.code"));
 }
 
+TEST(Load, WhatABackoffsStrategyDoesNotUseIsRefusedWhereItStands) {
+  const auto backoff = [](const std::string& keys) {
+    return "marpc: {retry: {backoff: {" + keys + "}}}";
+  };
+  EXPECT_THAT(Bad(backoff("strategy: none, jitter: 0.1")),
+              HasSubstr("c.yaml:1:43: marpc.retry.backoff.jitter: has no effect with the strategy "
+                        "none (retry.backoff.strategy)"));
+  EXPECT_THAT(Bad(backoff("min: 1s")), HasSubstr("retry.backoff.min: has no effect"));
+  EXPECT_THAT(Bad(backoff("delays: [1s]")), HasSubstr("retry.backoff.delays: has no effect"));
+  EXPECT_THAT(Bad(backoff("strategy: fixed, factor: 2")), HasSubstr("factor: has no effect"));
+  EXPECT_THAT(Bad(backoff("strategy: list, delays: [1s], max: 2s")),
+              HasSubstr("max: has no effect"));
+  EXPECT_THAT(Bad(backoff("strategy: list")), HasSubstr("at least one of retry.backoff.delays"));
+  EXPECT_THAT(Bad(backoff("strategy: uniform, min: 2s")),
+              HasSubstr("backoff.max (1s) is below backoff.min (2s)"));
+  EXPECT_THAT(Bad(backoff("strategy: fibonaci")), HasSubstr("did you mean 'fibonacci'?"));
+  const Settings settings = Good(
+      "marpc:\n"
+      "  retry: {backoff: {initial: 5ms, factor: 3}}\n"
+      "  services: {a.B: {retry: {backoff: {strategy: list, delays: [1s, 2s]}}}}\n");
+  const BackoffSettings& own = settings.services.at("a.B").method_defaults.retry.backoff;
+  EXPECT_EQ(own.strategy, BackoffStrategy::kList);
+  EXPECT_THAT(own.delays, ElementsAre(absl::Seconds(1), absl::Seconds(2)));
+}
+
+TEST(Load, AStrategyThatNeverWaitsIsWarnedOf) {
+  std::vector<std::string> warnings;
+  LoadOptions options;
+  options.warnings = &warnings;
+  const std::string yaml =
+      "marpc: {services: {a.B: {retry: {backoff: {strategy: fixed}}, methods: {Hello: {}}}}}";
+  ASSERT_TRUE(ParseSettings(yaml, "c.yaml", options).ok());
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("services.a.B.retry.backoff.strategy fixed does "
+                                              "not wait before any retry")));
+}
+
 TEST(Load, KeepaliveBelowWhatProvidersPermitIsWarnedOf) {
   std::vector<std::string> warnings;
   LoadOptions options;

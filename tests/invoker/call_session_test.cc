@@ -257,6 +257,21 @@ TEST(CallSessionTest, AWaitThatEndsTooEarlyIsContinued) {
   EXPECT_EQ(session.OnWaited(service.now()).kind, Step::Kind::kAttempt);
 }
 
+TEST(CallSessionTest, ABackoffRemembersItsLastWaitForTheCallAlone) {
+  SimulatedService::Options options = Options(3);
+  options.settings.retry.backoff.strategy = BackoffStrategy::kDecorrelated;
+  options.settings.retry.backoff.initial = 100 * kMs;
+  SimulatedService service(std::move(options));
+  for (int call = 0; call < 2; ++call) {
+    service.random().draws = {0.5, 1.0};  // of [100 ms, 300 ms] and [100 ms, 600 ms]
+    const SimulatedResult result = service.Call(InTurn({LostRequest()}));
+    ASSERT_THAT(result.waits, SizeIs(3));
+    EXPECT_EQ(result.waits[0], 100 * kMs);
+    EXPECT_EQ(result.waits[1], 200 * kMs);
+    EXPECT_EQ(absl::Trunc(result.waits[2] + kMs / 2, kMs), 600 * kMs);
+  }
+}
+
 // --- Budget
 
 TEST(CallSessionTest, ASpentBudgetEndsTheCallWithItsLastErrorSayingSo) {

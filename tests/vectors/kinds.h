@@ -16,6 +16,32 @@ using RunKind = Json (*)(const VectorCase& vector);
 // Null for a kind that marpc cannot do yet; throws Unmapped for one that nobody has heard of.
 RunKind FindKind(absl::string_view area, absl::string_view kind);
 
+// The area backoff.
+Json RunDelayList(const VectorCase& vector);                // array
+Json RunExponential(const VectorCase& vector);              // exponential
+Json RunFailsafeJitter(const VectorCase& vector);           // failsafe_jitter_abs
+Json RunFailsafeJitterFactor(const VectorCase& vector);     // failsafe_jitter_factor
+Json RunFailsafeRange(const VectorCase& vector);            // failsafe_random_range
+Json RunFibonacci(const VectorCase& vector);                // fibonacci
+Json RunFixed(const VectorCase& vector);                    // fixed
+Json RunGrpcBackoff(const VectorCase& vector);              // grpc
+Json RunHyperfBackoff(const VectorCase& vector);            // hyperf_backoff
+Json RunHyperfBackoffValidation(const VectorCase& vector);  // hyperf_backoff_validate
+Json RunHyperfFlat(const VectorCase& vector);               // hyperf_flat
+Json RunNoBackoff(const VectorCase& vector);                // none
+Json RunPollyConstant(const VectorCase& vector);            // polly_constant
+Json RunPollyExponential(const VectorCase& vector);         // polly_exponential
+Json RunPollyLinear(const VectorCase& vector);              // polly_linear
+Json RunR4jExponential(const VectorCase& vector);           // r4j_exponential
+Json RunR4jExponentialRandom(const VectorCase& vector);     // r4j_exponential_random
+Json RunR4jRandomized(const VectorCase& vector);            // r4j_randomized
+Json RunR4jBackoffValidation(const VectorCase& vector);     // r4j_validate
+Json RunSpringBackoffSelection(const VectorCase& vector);   // spring_backoff_selection
+Json RunSpringExponential(const VectorCase& vector);        // spring_exponential
+Json RunSpringExponentialRandom(const VectorCase& vector);  // spring_exponential_random
+Json RunSpringFixed(const VectorCase& vector);              // spring_fixed
+Json RunUniform(const VectorCase& vector);                  // uniform
+
 Json RunCircuitBreaker(const VectorCase& vector);  // marpc, area breaker
 Json RunClassifier(const VectorCase& vector);      // marpc, area classifier
 Json RunFilters(const VectorCase& vector);         // filters

@@ -62,7 +62,11 @@ std::string Text(const Json& value) {
 
 }  // namespace
 
-absl::Duration Milliseconds(const Json& ms) { return absl::Milliseconds(ms.get<double>()); }
+absl::Duration Milliseconds(const Json& ms) {
+  // As a double, a large whole number would be another one.
+  return ms.is_number_integer() ? absl::Milliseconds(ms.get<int64_t>())
+                                : absl::Milliseconds(ms.get<double>());
+}
 
 CircuitBreakerSettings ToBreakerSettings(const Json& config) {
   CircuitBreakerSettings settings;

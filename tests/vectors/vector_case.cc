@@ -1,6 +1,7 @@
 #include "tests/vectors/vector_case.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,11 @@ namespace {
 constexpr char kOneOf[] = "one of";
 constexpr char kContaining[] = "text";
 
+// Fractions are not written to their last digit.
+bool IsAboutTheSame(double got, double expect) {
+  return std::abs(got - expect) <= 1e-6 + 1e-12 * std::abs(expect);
+}
+
 bool Matches(const Json& got, const Json& expect) {
   if (got.is_object() && got.size() == 1 && got.contains(kOneOf)) {
     const Json& texts = got[kOneOf];
@@ -21,6 +27,10 @@ bool Matches(const Json& got, const Json& expect) {
   if (got.is_object() && got.size() == 1 && got.contains(kContaining)) {
     return expect.is_string() && got[kContaining].get_ref<const std::string&>().find(
                                      expect.get_ref<const std::string&>()) != std::string::npos;
+  }
+  if (got.is_number_float() || expect.is_number_float()) {
+    return got.is_number() && expect.is_number() &&
+           IsAboutTheSame(got.get<double>(), expect.get<double>());
   }
   return got == expect;
 }

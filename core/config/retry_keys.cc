@@ -1,0 +1,99 @@
+#include "marpc/config/retry_keys.h"
+
+#include <iterator>
+#include <utility>
+
+#include "marpc/config/key_definition.h"
+#include "marpc/config/value_type.h"
+
+namespace marpc {
+namespace {
+
+using R = RetrySettings;
+
+constexpr absl::Duration kNone = absl::ZeroDuration();
+constexpr absl::Duration kHour = absl::Hours(1);
+constexpr absl::Duration kDay = absl::Hours(24);
+
+std::vector<Key> AttemptKeys() {
+  const auto at = [](auto R::*field) { return At(&MethodSettings::retry, field); };
+  return {
+      Define("retry.maxRetries", at(&R::max_retries), Whole<int>(0, 100), "2",
+             "Attempts after the first one, at most."),
+      Define("retry.timeout", at(&R::timeout), Time(kNone, kDay), "500ms",
+             "Of one attempt; 0: none."),
+      Define(
+          "retry.totalTimeout", at(&R::total_timeout), Time(kNone, kDay), "5s",
+          "Of the whole call, with all attempts and waits; 0: none but the caller's own deadline."),
+      Define("retry.switchInstanceOnRetry", at(&R::switch_instance_on_retry), TrueOrFalse(),
+             "false", "A retry prefers an instance that the call has not tried."),
+      Define("retry.idempotent", at(&R::idempotent), Optional(TrueOrFalse(), "as the .proto says"),
+             "true",
+             "May a request that was perhaps executed be sent again? Left out: by the method's "
+             "idempotency_level."),
+      Define("retry.retryOn", at(&R::retry_on), ListOf(ErrorCode()),
+             "[RESOURCE_EXHAUSTED, ABORTED]",
+             "Statuses of the handler that are retried; others of its own are not."),
+  };
+}
+
+std::vector<Key> BackoffKeys() {
+  using B = BackoffSettings;
+  const auto backoff = [](auto B::*field) {
+    return At(&MethodSettings::retry, &R::backoff, field);
+  };
+  return {
+      Define("retry.backoff.strategy", backoff(&B::strategy),
+             OneOf<BackoffStrategy>({std::begin(kBackoffStrategies), std::end(kBackoffStrategies)}),
+             "fibonacci", "How the waits before the retries of a call grow."),
+      Define("retry.backoff.initial", backoff(&B::initial), Time(kNone, kHour), "50ms",
+             "The wait before the first retry; 0: none before any. Not for uniform and list."),
+      Define("retry.backoff.min", backoff(&B::min), Time(kNone, kHour), "20ms",
+             "The shortest wait; for the strategy uniform alone."),
+      Define("retry.backoff.max", backoff(&B::max), Time(absl::Milliseconds(1), kHour), "2s",
+             "The longest wait. Not for list."),
+      Define("retry.backoff.factor", backoff(&B::factor), Number(1, 100), "1.5",
+             "What each wait is multiplied with for the next; for exponential and "
+             "exponential-random."),
+      Define("retry.backoff.jitter", backoff(&B::jitter),
+             Optional(Number(0, 1), "0.2; 0 for exponential-random, uniform and decorrelated"),
+             "0.5", "The part of a wait that chance adds or takes."),
+      Define("retry.backoff.jitterMayExceedMax", backoff(&B::jitter_may_exceed_max), TrueOrFalse(),
+             "true", "The jitter may lengthen a wait beyond the longest, as gRPC's retry does."),
+      Define("retry.backoff.delays", backoff(&B::delays), ListOf(Time(kNone, kHour)),
+             "[100ms, 1s, 5s]",
+             "The waits one by one, the last one repeats; for the strategy list alone."),
+  };
+}
+
+std::vector<Key> BudgetKeys() {
+  using Budget = RetryBudgetSettings;
+  const auto budget = [](auto Budget::*field) {
+    return At(&MethodSettings::retry, &R::budget, field);
+  };
+  return {
+      Define("retry.budget.enabled", budget(&Budget::enabled), TrueOrFalse(), "false",
+             "Bound the retries by a share of the calls."),
+      Define("retry.budget.percentCanRetry", budget(&Budget::percent_can_retry), Number(0, 1, true),
+             "0.1", "Retries per call, at most: 0.2 is one for five calls."),
+      Define(
+          "retry.budget.minRetriesPerSec", budget(&Budget::min_retries_per_sec),
+          Whole<int>(0, 1'000'000), "5",
+          "Retries a second that are allowed in any case, so that a quiet client may retry too."),
+      Define("retry.budget.ttl", budget(&Budget::ttl), Time(absl::Seconds(1), kHour), "30s",
+             "How long a call counts for the share."),
+  };
+}
+
+}  // namespace
+
+std::vector<Key> RetryKeys() {
+  std::vector<Key> all;
+  for (auto group : {AttemptKeys, BackoffKeys, BudgetKeys}) {
+    std::vector<Key> keys = group();
+    std::move(keys.begin(), keys.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace marpc
