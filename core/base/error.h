@@ -39,6 +39,12 @@ inline constexpr absl::string_view kMocked = "MOCKED";
 inline constexpr absl::string_view kUnimplemented = "UNIMPLEMENTED";
 inline constexpr absl::string_view kOverloaded = "OVERLOADED";   // the provider's queue is full
 inline constexpr absl::string_view kBadMessage = "BAD_MESSAGE";  // cannot be read, or written
+// Of a retry around a callable (marpc/retry/retry.h):
+inline constexpr absl::string_view kRetrySpent = "RETRY_SPENT";    // nothing left to try
+inline constexpr absl::string_view kRetryVetoed = "RETRY_VETOED";  // by a listener
+// Of one whose attempts are spread over calls (marpc/retry/stateful_retry.h):
+inline constexpr absl::string_view kRetryStateFull = "RETRY_STATE_FULL";  // too many keys
+inline constexpr absl::string_view kRetryReentered = "RETRY_REENTERED";   // by its own operation
 }  // namespace reason
 
 // None when `status` is OK or was not made by marpc.

@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "marpc/retry/retry_context.h"
@@ -32,15 +33,18 @@ struct RetryVerdict {
   absl::Duration wait = absl::ZeroDuration();
   // kOutcomeStands, kSpent: in words, for logs and messages.
   std::string reason;
+  // kSpent, before the first attempt: what the session fails with, there being no outcome. OK: a
+  // FailedPrecondition that gives the reason.
+  absl::Status error;
 
   static RetryVerdict TryAgain(absl::Duration wait = absl::ZeroDuration()) {
-    return {Kind::kTryAgain, wait, ""};
+    return {Kind::kTryAgain, wait, "", absl::OkStatus()};
   }
   static RetryVerdict OutcomeStands(std::string reason = "") {
-    return {Kind::kOutcomeStands, absl::ZeroDuration(), std::move(reason)};
+    return {Kind::kOutcomeStands, absl::ZeroDuration(), std::move(reason), absl::OkStatus()};
   }
-  static RetryVerdict Spent(std::string reason) {
-    return {Kind::kSpent, absl::ZeroDuration(), std::move(reason)};
+  static RetryVerdict Spent(std::string reason, absl::Status error = absl::OkStatus()) {
+    return {Kind::kSpent, absl::ZeroDuration(), std::move(reason), std::move(error)};
   }
 };
 
@@ -51,6 +55,12 @@ class RetryPolicy {
   virtual ~RetryPolicy() = default;
   // For messages.
   virtual absl::string_view name() const = 0;
+  // What is wrong with the values it was made of, if anything. Asked once, when it is put into a
+  // stack.
+  virtual absl::Status Validate() const { return absl::OkStatus(); }
+  // It says itself which outcomes are final (OutcomeStands). marpc::Retry adds "errors are tried
+  // again, results are not" to a stack in which no policy does.
+  virtual bool JudgesOutcomes() const { return false; }
 
   // A session begins.
   virtual void Start(RetryContext& /*context*/) {}

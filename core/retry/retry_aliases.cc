@@ -1,0 +1,24 @@
+#include "marpc/retry/retry.h"
+
+namespace marpc {
+namespace {
+
+Retry WithDefaults(const Retry& retry) {
+  RetryBudgetSettings settings;
+  settings.percent_can_retry = 0.2;
+  settings.min_retries_per_sec = 1;
+  return retry.Max(10).Budget(std::make_shared<RetryBudget>(settings, Clock::Real().Now()));
+}
+
+Retry WithWaits(const Retry& retry) {
+  return retry.Backoff(marpc::Backoff::Decorrelated(absl::Milliseconds(100), absl::Minutes(1)));
+}
+
+}  // namespace
+
+Retry RetryOnError() { return WithDefaults(Retry::OnError()); }
+Retry RetryOnFalsy() { return WithDefaults(Retry::WhenFalsy()); }
+Retry BackoffOnError() { return WithWaits(RetryOnError()); }
+Retry BackoffOnFalsy() { return WithWaits(RetryOnFalsy()); }
+
+}  // namespace marpc

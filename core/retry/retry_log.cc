@@ -1,0 +1,24 @@
+#include "marpc/retry/retry_log.h"
+
+#include "absl/strings/str_cat.h"
+#include "marpc/observe/log.h"
+
+namespace marpc {
+
+std::string RetryLogLine::ToString() const {
+  const bool retry = event == Event::kRetry;
+  return absl::StrCat(
+      retry ? "event=retry" : "event=retry_gave_up", " operation=", operation,
+      retry ? " attempt=" : " attempts=", attempt,
+      retry ? absl::StrCat(" next=", next_attempt, " delay=", absl::FormatDuration(delay)) : "",
+      instance.empty() ? "" : absl::StrCat(" instance=", instance),
+      " code=", absl::StatusCodeToString(error.code()), " reason=\"", reason, "\"");
+}
+
+void LogRetryLine(const RetryLogLine& line) {
+  const auto level =
+      line.event == RetryLogLine::Event::kRetry ? spdlog::level::info : spdlog::level::warn;
+  if (const auto logger = Logger(); logger->should_log(level)) logger->log(level, line.ToString());
+}
+
+}  // namespace marpc
