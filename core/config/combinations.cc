@@ -117,6 +117,28 @@ void CheckMethod(const AssignmentGroup& given, const MethodSettings& settings, F
   }
 }
 
+void CheckSharedParts(const AssignmentGroup& given, const MethodSettings& settings,
+                      SharedRetryParts& shared, Faults& faults) {
+  const std::string other_budget = shared.budgets.Note(given.path, settings.retry.budget);
+  if (!other_budget.empty()) {
+    Report(given,
+           {"retry.budget.enabled", "retry.budget.name", "retry.budget.percentCanRetry",
+            "retry.budget.minRetriesPerSec", "retry.budget.ttl"},
+           absl::StrCat("the budget ", Quote(settings.retry.budget.name), " has other settings at ",
+                        other_budget, ".retry.budget"),
+           faults);
+  }
+  const std::string other_throttle = shared.throttles.Note(given.path, settings.retry.throttle);
+  if (!other_throttle.empty()) {
+    Report(given,
+           {"retry.throttle.enabled", "retry.throttle.name", "retry.throttle.maxTokens",
+            "retry.throttle.tokenRatio"},
+           absl::StrCat("the throttle ", Quote(settings.retry.throttle.name),
+                        " has other settings at ", other_throttle, ".retry.throttle"),
+           faults);
+  }
+}
+
 std::vector<std::string> Warnings(const Settings& settings) {
   std::vector<std::string> warnings;
   if (settings.transport.keepalive_time < settings.provider.keepalive_min_interval) {

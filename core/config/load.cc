@@ -27,18 +27,22 @@ class Loader {
     Settings settings;
     Apply(file.global, Place::Global(settings));
     CheckGlobal(file.global, settings, faults_);
+    SharedRetryParts shared;
     CheckMethod(file.global, settings.method_defaults, faults_);
+    CheckSharedParts(file.global, settings.method_defaults, shared, faults_);
     for (const auto& [service_name, from] : file.services) {
       Settings::PerService& service = settings.services[service_name];
       service.service = settings.service_defaults;
       service.method_defaults = settings.method_defaults;
       Apply(from.own, Place::OfService(service));
       CheckMethod(from.own, service.method_defaults, faults_);
+      CheckSharedParts(from.own, service.method_defaults, shared, faults_);
       for (const auto& [method_name, own] : from.methods) {
         MethodSettings& method = service.methods[method_name];
         method = service.method_defaults;
         Apply(own, Place::OfMethod(method));
         CheckMethod(own, method, faults_);
+        CheckSharedParts(own, method, shared, faults_);
       }
     }
     return settings;

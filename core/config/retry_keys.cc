@@ -31,9 +31,18 @@ std::vector<Key> AttemptKeys() {
              "true",
              "May a request that was perhaps executed be sent again? Left out: by the method's "
              "idempotency_level."),
+      Define("retry.classifier", at(&R::classifier),
+             OneOf<RetryClassifier>({{"network", RetryClassifier::kNetwork},
+                                     {"all", RetryClassifier::kAll},
+                                     {"idempotent-safe", RetryClassifier::kIdempotentSafe}}),
+             "all",
+             "Which failures are retried: lost requests (network), the handler's own too (all), or "
+             "lost requests where retryOn holds for idempotent methods alone (idempotent-safe)."),
       Define("retry.retryOn", at(&R::retry_on), ListOf(ErrorCode()),
              "[RESOURCE_EXHAUSTED, ABORTED]",
              "Statuses of the handler that are retried; others of its own are not."),
+      Define("retry.ignore", at(&R::ignore), ListOf(ErrorCode()), "[PERMISSION_DENIED]",
+             "Statuses that are never retried, whoever made them; wins over retryOn."),
   };
 }
 
@@ -74,6 +83,9 @@ std::vector<Key> BudgetKeys() {
   return {
       Define("retry.budget.enabled", budget(&Budget::enabled), TrueOrFalse(), "false",
              "Bound the retries by a share of the calls."),
+      Define("retry.budget.name", budget(&Budget::name), AnyText(), "batch",
+             "Services and methods that give the same name share one budget; empty: one for the "
+             "service."),
       Define("retry.budget.percentCanRetry", budget(&Budget::percent_can_retry), Number(0, 1, true),
              "0.1", "Retries per call, at most: 0.2 is one for five calls."),
       Define(
@@ -85,11 +97,31 @@ std::vector<Key> BudgetKeys() {
   };
 }
 
+std::vector<Key> ThrottleKeys() {
+  using Throttle = RetryThrottleSettings;
+  const auto throttle = [](auto Throttle::*field) {
+    return At(&MethodSettings::retry, &R::throttle, field);
+  };
+  return {
+      Define("retry.throttle.enabled", throttle(&Throttle::enabled), TrueOrFalse(), "true",
+             "Stop retries while too many calls fail, as gRPC's retry throttling does."),
+      Define("retry.throttle.name", throttle(&Throttle::name), AnyText(), "batch",
+             "Services and methods that give the same name share one throttle; empty: one for the "
+             "service."),
+      Define("retry.throttle.maxTokens", throttle(&Throttle::max_tokens), Whole<int>(1, 1000),
+             "100",
+             "Tokens at the start and at most; a failure takes one, and at half of them retries "
+             "stop."),
+      Define("retry.throttle.tokenRatio", throttle(&Throttle::token_ratio), Number(0.001, 1000),
+             "0.5", "Tokens that a success gives; three decimals count."),
+  };
+}
+
 }  // namespace
 
 std::vector<Key> RetryKeys() {
   std::vector<Key> all;
-  for (auto group : {AttemptKeys, BackoffKeys, BudgetKeys}) {
+  for (auto group : {AttemptKeys, BackoffKeys, BudgetKeys, ThrottleKeys}) {
     std::vector<Key> keys = group();
     std::move(keys.begin(), keys.end(), std::back_inserter(all));
   }

@@ -66,12 +66,29 @@ struct BackoffSettings {
 // Retries cannot exceed a share of the calls (docs/design/retry-budget.md).
 struct RetryBudgetSettings {
   bool enabled = true;
+  // All that name the same one share it, whichever services and methods they are. Empty: one for
+  // the service.
+  std::string name;
   double percent_can_retry = 0.2;  // retries per call, at most
   int min_retries_per_sec = 10;    // a floor, so that a quiet client may retry too
   absl::Duration ttl = absl::Seconds(10);
 
   friend bool operator==(const RetryBudgetSettings&, const RetryBudgetSettings&) = default;
 };
+
+// Retries stop while too many calls fail, as gRFC A6 has it (core/retry/retry_throttle.h).
+struct RetryThrottleSettings {
+  bool enabled = false;
+  // As RetryBudgetSettings::name.
+  std::string name;
+  int max_tokens = 10;       // 1 to 1000
+  double token_ratio = 0.1;  // what a success gives; three decimals count
+
+  friend bool operator==(const RetryThrottleSettings&, const RetryThrottleSettings&) = default;
+};
+
+// Which failures are retried at all (core/retry/classifier.h).
+enum class RetryClassifier { kNetwork, kAll, kIdempotentSafe };
 
 struct RetrySettings {
   int max_retries = 0;                                  // excludes the first attempt
@@ -81,10 +98,14 @@ struct RetrySettings {
   // May a request that was perhaps executed be sent again? Unset: as the .proto's idempotency_level
   // says.
   std::optional<bool> idempotent;
+  RetryClassifier classifier = RetryClassifier::kNetwork;
   // Statuses of the handler that are retried all the same.
   std::vector<absl::StatusCode> retry_on;
+  // Statuses that are never retried, whoever made them. Wins over everything.
+  std::vector<absl::StatusCode> ignore;
   BackoffSettings backoff;
   RetryBudgetSettings budget;
+  RetryThrottleSettings throttle;
 
   friend bool operator==(const RetrySettings&, const RetrySettings&) = default;
 };

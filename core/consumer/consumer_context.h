@@ -9,6 +9,7 @@
 #include "marpc/config/settings.h"
 #include "marpc/consumer/consumer.h"
 #include "marpc/invoker/in_flight_calls.h"
+#include "marpc/retry/shared_by_name.h"
 #include "marpc/transport/transport.h"
 
 namespace marpc {
@@ -17,6 +18,8 @@ class CacheFilter;
 class GrayMarks;
 class MockFilter;
 class Registry;
+class RetryBudget;
+class RetryThrottle;
 
 // Set up by Consumer::Create() and not changed after it; every part is thread-safe.
 struct ConsumerContext {
@@ -31,6 +34,10 @@ struct ConsumerContext {
   std::shared_ptr<MockFilter> mock;
   std::shared_ptr<CacheFilter> cache;
   std::unique_ptr<GrayMarks> gray;
+  const std::unique_ptr<SharedByName<RetryBudget>> budgets =
+      std::make_unique<SharedByName<RetryBudget>>();
+  const std::unique_ptr<SharedByName<RetryThrottle>> throttles =
+      std::make_unique<SharedByName<RetryThrottle>>();
 };
 
 }  // namespace marpc

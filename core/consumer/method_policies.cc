@@ -8,6 +8,7 @@
 #include "marpc/filter/mock_filter.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/retry_budget.h"
+#include "marpc/retry/retry_throttle.h"
 
 namespace marpc {
 
@@ -26,6 +27,7 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   SortByOrder(policy->filters);
   policy->breaker = BreakerFor(method, policy->settings);
   policy->budget = BudgetFor(policy->settings.retry.budget);
+  policy->throttle = ThrottleFor(policy->settings.retry.throttle);
   if (!policy->settings.fallback.empty()) {
     policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
   }
@@ -57,14 +59,23 @@ std::shared_ptr<CircuitBreaker> MethodPolicies::MakeBreaker(const CircuitBreaker
       });
 }
 
+// By name where there is one; else settings of a method's own ask for a budget of its own.
 std::shared_ptr<RetryBudget> MethodPolicies::BudgetFor(const RetryBudgetSettings& settings) {
   if (!settings.enabled) return nullptr;
-  const MonotonicTime now = context_->clock.Now();
-  if (settings != context_->settings.ForMethod(service_, "").retry.budget) {
-    return std::make_shared<RetryBudget>(settings, now);
-  }
-  if (service_budget_ == nullptr) service_budget_ = std::make_shared<RetryBudget>(settings, now);
+  const auto make = [&] { return std::make_shared<RetryBudget>(settings, context_->clock.Now()); };
+  if (!settings.name.empty()) return context_->budgets->Get(settings.name, make);
+  if (settings != context_->settings.ForMethod(service_, "").retry.budget) return make();
+  if (service_budget_ == nullptr) service_budget_ = make();
   return service_budget_;
+}
+
+std::shared_ptr<RetryThrottle> MethodPolicies::ThrottleFor(const RetryThrottleSettings& settings) {
+  if (!settings.enabled) return nullptr;
+  const auto make = [&] { return std::make_shared<RetryThrottle>(settings); };
+  if (!settings.name.empty()) return context_->throttles->Get(settings.name, make);
+  if (settings != context_->settings.ForMethod(service_, "").retry.throttle) return make();
+  if (service_throttle_ == nullptr) service_throttle_ = make();
+  return service_throttle_;
 }
 
 }  // namespace marpc

@@ -12,7 +12,8 @@
 
 namespace marpc {
 
-// Owns what the methods of the service share: its breaker and its budget. Thread-compatible.
+// Owns what the methods of the service share: its breaker, its budget and its throttle.
+// Thread-compatible.
 class MethodPolicies {
  public:
   MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service);
@@ -25,11 +26,13 @@ class MethodPolicies {
   std::shared_ptr<CircuitBreaker> MakeBreaker(const CircuitBreakerSettings& settings,
                                               const std::string& scope) const;
   std::shared_ptr<RetryBudget> BudgetFor(const RetryBudgetSettings& settings);
+  std::shared_ptr<RetryThrottle> ThrottleFor(const RetryThrottleSettings& settings);
 
   const std::shared_ptr<const ConsumerContext> context_;
   const std::string service_;
   std::shared_ptr<CircuitBreaker> service_breaker_;
   std::shared_ptr<RetryBudget> service_budget_;
+  std::shared_ptr<RetryThrottle> service_throttle_;
 };
 
 }  // namespace marpc

@@ -7,9 +7,12 @@
 #include "absl/strings/str_join.h"
 #include "marpc/base/method.h"
 #include "marpc/config/names.h"
+#include "marpc/config/shared_parts.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/backoff.h"
+#include "marpc/retry/retry_budget.h"
+#include "marpc/retry/retry_throttle.h"
 #include "marpc/router/gray_router.h"
 
 namespace marpc {
@@ -36,14 +39,29 @@ absl::Status CheckService(absl::string_view where, const ServiceSettings& settin
   return absl::OkStatus();
 }
 
-absl::Status CheckMethod(absl::string_view where, const MethodSettings& settings,
-                         const ConsumerOptions& options) {
+absl::Status CheckRetry(const std::string& where, const RetrySettings& settings,
+                        SharedRetryParts& shared) {
+  if (auto s = ValidateBackoff(settings.backoff); !s.ok()) return Prefixed(where, s);
+  if (auto s = RetryBudget::Validate(settings.budget); !s.ok()) return Prefixed(where, s);
+  if (auto s = RetryThrottle::Validate(settings.throttle); !s.ok()) return Prefixed(where, s);
+  const auto other = [&](absl::string_view what, const std::string& name,
+                         const std::string& place) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": the ", what, " '", name, "' has other settings at ", place));
+  };
+  const std::string budget = shared.budgets.Note(where, settings.budget);
+  if (!budget.empty()) return other("retry budget", settings.budget.name, budget);
+  const std::string throttle = shared.throttles.Note(where, settings.throttle);
+  if (!throttle.empty()) return other("retry throttle", settings.throttle.name, throttle);
+  return absl::OkStatus();
+}
+
+absl::Status CheckMethod(const std::string& where, const MethodSettings& settings,
+                         const ConsumerOptions& options, SharedRetryParts& shared) {
   if (absl::Status status = CircuitBreaker::Validate(settings.circuit_breaker); !status.ok()) {
     return Prefixed(where, status);
   }
-  if (absl::Status status = ValidateBackoff(settings.retry.backoff); !status.ok()) {
-    return Prefixed(where, status);
-  }
+  if (auto s = CheckRetry(where, settings.retry, shared); !s.ok()) return s;
   if (settings.fallback.empty() || options.fallbacks.contains(settings.fallback)) {
     return absl::OkStatus();
   }
@@ -67,15 +85,16 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
   if (auto s = CheckNames(settings, &warnings); !s.ok()) return s;
   for (const std::string& warning : warnings) Logger()->warn("{}", warning);
   const std::string file = settings.source.empty() ? "settings" : settings.source;
+  SharedRetryParts shared;
   if (auto s = CheckService(file, settings.service_defaults, options); !s.ok()) return s;
-  if (auto s = CheckMethod(file, settings.method_defaults, options); !s.ok()) return s;
+  if (auto s = CheckMethod(file, settings.method_defaults, options, shared); !s.ok()) return s;
   for (const auto& [service, own] : settings.services) {
     const std::string where = absl::StrCat(file, ": services.", service);
     if (auto s = CheckService(where, own.service, options); !s.ok()) return s;
-    if (auto s = CheckMethod(where, own.method_defaults, options); !s.ok()) return s;
+    if (auto s = CheckMethod(where, own.method_defaults, options, shared); !s.ok()) return s;
     for (const auto& [name, method] : own.methods) {
       const std::string place = absl::StrCat(where, ".methods.", name);
-      if (auto s = CheckMethod(place, method, options); !s.ok()) return s;
+      if (auto s = CheckMethod(place, method, options, shared); !s.ok()) return s;
       const Method* interned = InternMethodByPath(absl::StrCat("/", service, "/", name));
       if (interned == nullptr) continue;
       if (auto s = Prefixed(file, MockFilter::Check(*interned, method.mock)); !s.ok()) return s;

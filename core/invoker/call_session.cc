@@ -8,6 +8,7 @@
 #include "marpc/base/error.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/retry_budget.h"
+#include "marpc/retry/retry_throttle.h"
 
 namespace marpc {
 namespace {
@@ -178,6 +179,7 @@ Step CallSession::OnAttemptDone(AttemptOutcome outcome, const Moment& moment) {
   if (!outcome.status.ok()) return OnFailure(std::move(outcome), moment);
   NoteReachable(true, moment.now);
   TellBreaker(Classification::Health::kGood, moment.now);
+  if (policy_->throttle != nullptr) policy_->throttle->OnSuccess();
   if (input_.report != nullptr) Record(absl::OkStatus(), "answered", moment.now);
   return FinishAnswered(absl::OkStatus(), moment.now);
 }
@@ -193,6 +195,10 @@ Step CallSession::OnFailure(AttemptOutcome outcome, const Moment& moment) {
   }
   if (std::find(tried_.begin(), tried_.end(), current_) == tried_.end()) tried_.push_back(current_);
 
+  const bool told_not_to = outcome.pushback.has_value() && *outcome.pushback < absl::ZeroDuration();
+  if (policy_->throttle != nullptr && (classification.retryable || told_not_to)) {
+    policy_->throttle->OnFailure();
+  }
   absl::Duration delay;
   const absl::string_view why_not = WhyNoRetry(classification, outcome, moment, delay);
   Record(outcome.status, why_not.empty() ? classification.why : why_not, moment.now);
@@ -226,6 +232,10 @@ absl::string_view CallSession::WhyNoRetry(const Classification& classification,
               ? *outcome.pushback
               : BackoffDelay(settings.backoff, attempts_made_, moment.random, backoff_memory_);
   if (moment.now + delay >= deadline_) return "the next attempt could not end before the deadline";
+  if (policy_->throttle != nullptr && !policy_->throttle->AllowsRetry()) {
+    state().counters->retries_refused_by_throttle.fetch_add(1, std::memory_order_relaxed);
+    return "too many calls fail (retry.throttle)";
+  }
   if (policy_->budget != nullptr && !policy_->budget->TryWithdraw(moment.now)) {
     state().counters->retries_refused_by_budget.fetch_add(1, std::memory_order_relaxed);
     return "the retry budget is spent (retry.budget)";

@@ -23,6 +23,7 @@ namespace marpc {
 
 class CircuitBreaker;
 class RetryBudget;
+class RetryThrottle;
 
 // The last resort of a call that failed: fills the reply, or says why it cannot. `error` is what
 // the call failed with, its attempts in the ErrorInfo.
@@ -35,6 +36,7 @@ using Fallback =
 struct CallCounters {
   std::atomic<uint64_t> retries{0};
   std::atomic<uint64_t> retries_refused_by_budget{0};
+  std::atomic<uint64_t> retries_refused_by_throttle{0};
   std::atomic<uint64_t> refused_by_breaker{0};
   std::atomic<uint64_t> without_instance{0};
   std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
@@ -50,6 +52,7 @@ struct MethodPolicy {
   std::vector<std::shared_ptr<Filter>> filters;  // those that apply, in ascending order
   std::shared_ptr<CircuitBreaker> breaker;       // null: none
   std::shared_ptr<RetryBudget> budget;           // null: none
+  std::shared_ptr<RetryThrottle> throttle;       // null: none
   Fallback fallback;                             // null: none
 };
 

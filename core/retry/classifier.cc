@@ -1,82 +1,104 @@
 #include "marpc/retry/classifier.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace marpc {
 namespace {
 
 using Health = Classification::Health;
 
-bool Listed(const RetrySettings& settings, absl::StatusCode code) {
-  return std::find(settings.retry_on.begin(), settings.retry_on.end(), code) !=
-         settings.retry_on.end();
+bool Listed(const std::vector<absl::StatusCode>& codes, absl::StatusCode code) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
-Classification Business(const AttemptOutcome& outcome, const RetrySettings& settings,
-                        absl::string_view reason) {
+Classification Business(absl::string_view reason) {
   Classification result;
   result.origin = ErrorInfo::BUSINESS;
   result.reason = reason;
   result.health = Health::kGood;
-  result.retryable = Listed(settings, outcome.status.code());
-  result.why =
-      result.retryable ? "business error listed in retryOn" : "business errors are not retried";
   return result;
 }
 
-Classification Network(const AttemptOutcome& outcome, const RetrySettings& settings,
-                       bool idempotent) {
+Classification Network(const AttemptOutcome& outcome) {
   Classification result;
   result.origin = ErrorInfo::NETWORK;
   result.reason =
       absl::IsDeadlineExceeded(outcome.status) ? reason::kDeadline : reason::kConnection;
   result.health = Health::kBad;
-  const bool listed = Listed(settings, outcome.status.code());
-  result.retryable = outcome.surely_not_sent || idempotent || listed;
-  result.why = outcome.surely_not_sent ? "the request never left"
-               : idempotent            ? "lost, and the method is idempotent"
-               : listed                ? "status listed in retryOn"
-                        : "it may have been executed, and the method is not idempotent";
   return result;
 }
 
-Classification Local(const AttemptOutcome& outcome) {
-  const bool cancelled = absl::IsCancelled(outcome.status);
+Classification Framework(absl::string_view reason) {
   Classification result;
   result.origin = ErrorInfo::FRAMEWORK;
-  result.reason = cancelled ? reason::kCancelled : reason::kMessageTooLarge;
-  result.why = cancelled ? "cancelled by the caller" : "refused on this side: a retry would be too";
+  result.reason = reason;
   return result;
+}
+
+// Whose failure it is, and what it says of the peer.
+Classification Attribute(const AttemptOutcome& outcome) {
+  switch (outcome.source) {
+    case AttemptOutcome::Source::kHandler:
+      return Business(reason::kHandler);
+    case AttemptOutcome::Source::kLocal:
+      return Framework(absl::IsCancelled(outcome.status) ? reason::kCancelled
+                                                         : reason::kMessageTooLarge);
+    case AttemptOutcome::Source::kNetwork:
+      return Network(outcome);
+    case AttemptOutcome::Source::kPeer:
+      break;
+  }
+  // The peer is alive and turned the request away before its handler saw it.
+  if (outcome.surely_not_sent) return Framework(reason::kOverloaded);
+  // From a foreign server only the code tells a lost request from an answer.
+  if (absl::IsUnavailable(outcome.status) || absl::IsDeadlineExceeded(outcome.status)) {
+    return Network(outcome);
+  }
+  return Business(reason::kPeerStatus);
+}
+
+struct Decision {
+  bool retry;
+  absl::string_view why;
+};
+
+Decision Decide(const AttemptOutcome& outcome, ErrorInfo::Origin origin,
+                const RetrySettings& settings, bool idempotent) {
+  if (outcome.source == AttemptOutcome::Source::kLocal) {
+    return {false, absl::IsCancelled(outcome.status)
+                       ? "cancelled by the caller"
+                       : "refused on this side: a retry would be too"};
+  }
+  if (Listed(settings.ignore, outcome.status.code())) return {false, "status listed in ignore"};
+  if (outcome.surely_not_sent) {
+    return {true, origin == ErrorInfo::NETWORK ? "the request never left"
+                                               : "refused before the handler saw it"};
+  }
+  const bool business = origin == ErrorInfo::BUSINESS;
+  if (!business && idempotent) return {true, "lost, and the method is idempotent"};
+  // From here on only somebody's express wish makes a retry.
+  const bool all = settings.classifier == RetryClassifier::kAll;
+  const bool listed = Listed(settings.retry_on, outcome.status.code());
+  if (listed && settings.classifier == RetryClassifier::kIdempotentSafe && !idempotent) {
+    return {false, "listed in retryOn, but the method is not idempotent (retry.classifier)"};
+  }
+  if (listed && business) return {true, "business error listed in retryOn"};
+  if (listed) return {true, "status listed in retryOn"};
+  if (all) return {true, "every failure is retried (retry.classifier)"};
+  if (business) return {false, "business errors are not retried"};
+  return {false, "it may have been executed, and the method is not idempotent"};
 }
 
 }  // namespace
 
 Classification Classify(const AttemptOutcome& outcome, const RetrySettings& settings,
                         bool idempotent) {
-  switch (outcome.source) {
-    case AttemptOutcome::Source::kHandler:
-      return Business(outcome, settings, reason::kHandler);
-    case AttemptOutcome::Source::kLocal:
-      return Local(outcome);
-    case AttemptOutcome::Source::kNetwork:
-      return Network(outcome, settings, idempotent);
-    case AttemptOutcome::Source::kPeer:
-      break;
-  }
-  if (outcome.surely_not_sent) {
-    // The peer is alive and turned the request away before its handler saw it.
-    Classification result;
-    result.origin = ErrorInfo::FRAMEWORK;
-    result.reason = reason::kOverloaded;
-    result.retryable = true;
-    result.why = "refused before the handler saw it";
-    return result;
-  }
-  // From a foreign server only the code tells a lost request from an answer.
-  if (absl::IsUnavailable(outcome.status) || absl::IsDeadlineExceeded(outcome.status)) {
-    return Network(outcome, settings, idempotent);
-  }
-  return Business(outcome, settings, reason::kPeerStatus);
+  Classification result = Attribute(outcome);
+  const Decision decision = Decide(outcome, result.origin, settings, idempotent);
+  result.retryable = decision.retry;
+  result.why = decision.why;
+  return result;
 }
 
 }  // namespace marpc

@@ -23,11 +23,16 @@ struct Classification {
 
 // `outcome` is a failure. `idempotent`: the method may be executed twice.
 //
-// - the handler's own status is a business error: not retried unless listed in retry_on
-// - a request that surely never reached the handler is retried always
-// - one that may have been executed is retried only if `idempotent`
 // - what was refused on this side (size, cancelled) is never retried and says nothing about the
-// peer
+//   peer
+// - a status listed in `ignore` is not retried
+// - a request that surely never reached the handler is retried
+// - one that may have been executed is retried if `idempotent`, or its status is in retry_on
+// - the handler's own status is a business error: not retried unless it is in retry_on
+//
+// With the classifier `all` business errors and what may have been executed are retried without
+// being listed. With `idempotent-safe`, retry_on holds for idempotent methods alone: nothing is
+// executed twice that must not be.
 Classification Classify(const AttemptOutcome& outcome, const RetrySettings& settings,
                         bool idempotent);
 

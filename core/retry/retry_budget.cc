@@ -1,60 +1,130 @@
 #include "marpc/retry/retry_budget.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
 
 namespace marpc {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kWithoutLimit = std::numeric_limits<int64_t>::max();
+// 3 / 0.3 is 10, whatever a double makes of it.
+constexpr double kRoundingError = 1e-9;
+// Beyond it a share is none at all.
+constexpr double kLeastShare = 1e-6;
+
+int64_t TokensFor(double retries, const RetryBudgetSettings& settings) {
+  const double share = std::max(settings.percent_can_retry, kLeastShare);
+  return static_cast<int64_t>(std::ceil(retries / share - kRoundingError));
+}
+
+int64_t CapacityOf(const RetryBudgetSettings& settings) {
+  if (settings.min_retries_per_sec <= 0) return kWithoutLimit;
+  const double share = std::max(settings.percent_can_retry, kLeastShare);
+  const double tokens = settings.min_retries_per_sec / share * absl::ToDoubleSeconds(settings.ttl);
+  // One retry fits in always.
+  return std::max(static_cast<int64_t>(tokens + kRoundingError), TokensFor(1, settings));
+}
+
+}  // namespace
+
+absl::Status RetryBudget::Validate(const RetryBudgetSettings& settings) {
+  const double share = settings.percent_can_retry;
+  if (!(share >= kLeastShare && share <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("retry.budget.percentCanRetry is above 0 and at most 1, not ", share));
+  }
+  if (settings.min_retries_per_sec < 0 || settings.min_retries_per_sec > 1'000'000) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "retry.budget.minRetriesPerSec is from 0 to 1000000, not ", settings.min_retries_per_sec));
+  }
+  if (settings.ttl < absl::Seconds(1) || settings.ttl > absl::Hours(1)) {
+    return absl::InvalidArgumentError(absl::StrCat("retry.budget.ttl is from 1s to 1h, not ",
+                                                   absl::FormatDuration(settings.ttl)));
+  }
+  return absl::OkStatus();
+}
 
 RetryBudget::RetryBudget(const RetryBudgetSettings& settings, MonotonicTime now)
-    : settings_(settings),
-      slot_nanos_(std::max<int64_t>(1, absl::ToInt64Nanoseconds(settings.ttl) / kSlots)),
-      epoch_(now.nanos() / slot_nanos_) {}
-
-RetryBudget::Slot& RetryBudget::Advance(MonotonicTime now) {
-  const int64_t epoch = now.nanos() / slot_nanos_;
-  if (epoch > epoch_.load(std::memory_order_acquire)) {
-    absl::MutexLock lock(&mutex_);
-    const int64_t last = epoch_.load(std::memory_order_relaxed);
-    for (int64_t e = std::max(last + 1, epoch - kSlots + 1); e <= epoch; ++e) {
-      slots_[e % kSlots].calls.store(0, std::memory_order_relaxed);
-      slots_[e % kSlots].retries.store(0, std::memory_order_relaxed);
-    }
-    if (epoch > last) epoch_.store(epoch, std::memory_order_release);
-  }
-  return slots_[epoch % kSlots];
-}
-
-void RetryBudget::Deposit(MonotonicTime now) {
-  Advance(now).calls.fetch_add(1, std::memory_order_relaxed);
-}
-
-double RetryBudget::BalanceLocked() const {
-  int64_t calls = 0;
-  int64_t retries = 0;
-  for (const Slot& slot : slots_) {
-    calls += slot.calls.load(std::memory_order_relaxed);
-    retries += slot.retries.load(std::memory_order_relaxed);
-  }
-  const double floor = settings_.min_retries_per_sec * absl::ToDoubleSeconds(settings_.ttl);
-  return static_cast<double>(calls) * settings_.percent_can_retry + floor -
-         static_cast<double>(retries);
+    : born_(now.nanos()),
+      ttl_(absl::ToInt64Nanoseconds(settings.ttl)),
+      per_retry_(TokensFor(1, settings)),
+      per_second_(TokensFor(settings.min_retries_per_sec, settings)),
+      capacity_(CapacityOf(settings)),
+      deposits_(ttl_) {
+  PlainMutexLock lock(&mutex_);
+  Add(0, per_second_);
 }
 
 bool RetryBudget::TryWithdraw(MonotonicTime now) {
-  Slot& slot = Advance(now);
-  absl::MutexLock lock(&mutex_);
-  if (BalanceLocked() < 1.0) return false;
-  slot.retries.fetch_add(1, std::memory_order_relaxed);
+  PlainMutexLock lock(&mutex_);
+  Advance(now);
+  if (tokens_ < per_retry_) return false;
+  TakeOldest(per_retry_);
   return true;
 }
 
+bool RetryBudget::CanWithdraw(MonotonicTime now) { return Balance(now) >= per_retry_; }
+
 void RetryBudget::GiveBack(MonotonicTime now) {
-  Advance(now).retries.fetch_sub(1, std::memory_order_relaxed);
+  PlainMutexLock lock(&mutex_);
+  // The tokens taken last were the oldest then; what is left is not older.
+  bucket_.push_front({last_taken_expires_, per_retry_});
+  tokens_ += per_retry_;
+  Advance(now);
 }
 
-double RetryBudget::Balance(MonotonicTime now) {
+int64_t RetryBudget::Balance(MonotonicTime now) {
+  PlainMutexLock lock(&mutex_);
   Advance(now);
-  absl::MutexLock lock(&mutex_);
-  return BalanceLocked();
+  return tokens_;
+}
+
+// That the bucket never holds too much need not be seen to at every deposit: what is dropped is the
+// oldest, and so is what expires, so that a look at the end of a while finds the same tokens.
+void RetryBudget::Advance(MonotonicTime now) {
+  const int64_t age = std::max<int64_t>(now.nanos() - born_, 0);
+  deposits_.Drain(age, [this](int64_t stamp, int64_t deposits) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    AddSeconds(stamp);
+    Add(stamp, deposits);
+  });
+  AddSeconds(age);
+  while (!bucket_.empty() && bucket_.front().expires <= age) TakeOldest(bucket_.front().tokens);
+  if (tokens_ > capacity_) TakeOldest(tokens_ - capacity_);
+}
+
+void RetryBudget::AddSeconds(int64_t until) {
+  // Those that have expired meanwhile are passed over.
+  seconds_ = std::max(seconds_, (until - ttl_) / kSecond);
+  while (per_second_ > 0 && (seconds_ + 1) * kSecond <= until) {
+    Add(++seconds_ * kSecond, per_second_);
+  }
+}
+
+void RetryBudget::Add(int64_t at, int64_t tokens) {
+  if (tokens == 0) return;
+  tokens_ += tokens;
+  const int64_t expires = at + ttl_;
+  if (!bucket_.empty() && bucket_.back().expires == expires) {
+    bucket_.back().tokens += tokens;
+  } else {
+    bucket_.push_back({expires, tokens});
+  }
+}
+
+void RetryBudget::TakeOldest(int64_t tokens) {
+  tokens_ -= tokens;
+  while (tokens > 0) {
+    Batch& oldest = bucket_.front();
+    last_taken_expires_ = oldest.expires;
+    const int64_t taken = std::min(tokens, oldest.tokens);
+    tokens -= taken;
+    oldest.tokens -= taken;
+    if (oldest.tokens == 0) bucket_.pop_front();
+  }
 }
 
 }  // namespace marpc

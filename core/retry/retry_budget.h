@@ -1,52 +1,78 @@
 // Bounds retries to a share of the calls, so that a dead backend does not get its load multiplied.
 //
-// Every call deposits `percent_can_retry` of a retry, which lives for `ttl`; every retry takes one;
-// on top of it comes a floor of min_retries_per_sec, so that a client with few calls may retry too.
+// A bucket of tokens: every call puts one in, which lives for `ttl`; a retry takes
+// 1 / percent_can_retry of them, rounded up. On top of it comes a floor, so that a client with few
+// calls may retry too: tokens for min_retries_per_sec retries are there at the start and come again
+// every second. The bucket holds what the floor gives in a `ttl`; more makes the oldest go. Without
+// a floor it holds the calls of a `ttl`.
+//
 // With every backend dead, attempts stay within calls * (1 + percent_can_retry) + the floor.
 #ifndef MARPC_RETRY_RETRY_BUDGET_H_
 #define MARPC_RETRY_RETRY_BUDGET_H_
 
-#include <array>
-#include <atomic>
 #include <cstdint>
+#include <deque>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "absl/status/status.h"
 #include "marpc/base/clock.h"
+#include "marpc/base/plain_mutex.h"
 #include "marpc/config/settings.h"
+#include "marpc/retry/deposit_ring.h"
 
 namespace marpc {
 
-// Thread-safe. A deposit takes no lock but once a tenth of the ttl.
+// Thread-safe.
 class RetryBudget {
  public:
+  // What is wrong with `settings`, if anything.
+  static absl::Status Validate(const RetryBudgetSettings& settings);
+
+  // `settings` must be valid. Its seconds are counted from `now`.
   RetryBudget(const RetryBudgetSettings& settings, MonotonicTime now);
 
-  // A call starts.
-  void Deposit(MonotonicTime now);
-  // Takes one retry. False, and nothing taken, when the budget is spent.
+  // A call starts. Takes no lock and allocates nothing.
+  void Deposit(MonotonicTime now) { deposits_.Add(now.nanos() - born_); }
+
+  // Takes the tokens of one retry, the oldest first. False, and nothing taken, when there are too
+  // few.
   bool TryWithdraw(MonotonicTime now);
-  // A retry that was taken does not happen after all.
+  // Would TryWithdraw() succeed?
+  bool CanWithdraw(MonotonicTime now);
+  // A retry that was taken for does not happen after all: its tokens come back, as old as they
+  // were.
   void GiveBack(MonotonicTime now);
-  // Retries that could be taken now.
-  double Balance(MonotonicTime now);
+
+  // The tokens there are, and what a retry takes of them.
+  int64_t Balance(MonotonicTime now);
+  int64_t tokens_per_retry() const { return per_retry_; }
 
  private:
-  static constexpr int kSlots = 10;
-  struct Slot {
-    std::atomic<int64_t> calls{0};
-    std::atomic<int64_t> retries{0};
+  // Times are nanoseconds since birth.
+  struct Batch {
+    int64_t expires;
+    int64_t tokens;
   };
 
-  // Empties the slots that have left the window. Returns the slot of `now`.
-  Slot& Advance(MonotonicTime now);
-  double BalanceLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Brings the bucket up to date: what was deposited, the floor's seconds, what has expired, what
+  // is too much.
+  void Advance(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddSeconds(int64_t until) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Add(int64_t at, int64_t tokens) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeOldest(int64_t tokens) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const RetryBudgetSettings settings_;
-  const int64_t slot_nanos_;
-  std::atomic<int64_t> epoch_;  // number of the current slot since the clock's start
-  absl::Mutex mutex_;
-  std::array<Slot, kSlots> slots_;
+  const int64_t born_;  // the clock's nanoseconds
+  const int64_t ttl_;   // nanoseconds
+  const int64_t per_retry_;
+  const int64_t per_second_;
+  const int64_t capacity_;
+  DepositRing deposits_;
+
+  PlainMutex mutex_;
+  std::deque<Batch> bucket_ ABSL_GUARDED_BY(mutex_);  // the oldest first
+  int64_t tokens_ ABSL_GUARDED_BY(mutex_) = 0;        // in the bucket
+  int64_t seconds_ ABSL_GUARDED_BY(mutex_) = 0;       // of the floor, added so far
+  int64_t last_taken_expires_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace marpc

@@ -203,7 +203,8 @@ constexpr int MemberCount() {
 TEST(KeyTable, CoversEveryFieldOfTheSettings) {
   // Members that hold other settings are no keys themselves.
   constexpr int kFields = MemberCount<BackoffSettings>() + MemberCount<RetryBudgetSettings>() +
-                          (MemberCount<RetrySettings>() - 2) +
+                          MemberCount<RetryThrottleSettings>() +
+                          (MemberCount<RetrySettings>() - 3) +
                           MemberCount<CircuitBreakerSettings>() + MemberCount<CacheSettings>() +
                           MemberCount<MockSettings>() + (MemberCount<MethodSettings>() - 4) +
                           MemberCount<GrayRouterSettings>() + (MemberCount<ServiceSettings>() - 1) +

@@ -360,6 +360,25 @@ TEST(Load, AStrategyThatNeverWaitsIsWarnedOf) {
                                               "not wait before any retry")));
 }
 
+TEST(Load, ABudgetsNameHasOneSetOfSettings) {
+  const std::string named = "retry: {budget: {name: batch, percentCanRetry: 0.1}}";
+  EXPECT_THAT(Bad("marpc:\n"
+                  "  services:\n"
+                  "    a.B: {" +
+                  named +
+                  "}\n"
+                  "    c.D: {retry: {budget: {name: batch, ttl: 5s}}}\n"),
+              HasSubstr("c.yaml:4:41: marpc.services.c.D.retry.budget.ttl: the budget 'batch' has "
+                        "other settings at marpc.services.a.B.retry.budget"));
+  EXPECT_THAT(Bad("marpc:\n"
+                  "  retry: {throttle: {enabled: true, name: t}}\n"
+                  "  services: {a.B: {methods: {Hello: {retry: {throttle: {maxTokens: 20}}}}}}\n"),
+              HasSubstr("marpc.services.a.B.methods.Hello.retry.throttle.maxTokens: the throttle "
+                        "'t' has other settings at marpc.retry.throttle"));
+  Good("marpc: {services: {a.B: {" + named + "}, c.D: {" + named +
+       ", methods: {Hello: {retry: {budget: {enabled: false, ttl: 5s}}}}}}}");
+}
+
 TEST(Load, KeepaliveBelowWhatProvidersPermitIsWarnedOf) {
   std::vector<std::string> warnings;
   LoadOptions options;

@@ -6,6 +6,7 @@
 #include "absl/synchronization/notification.h"
 #include "demo/hello.grpc.pb.h"
 #include "demo/hello.marpc.h"
+#include "demo/user.marpc.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "marpc/consumer/gray_marks.h"
@@ -132,6 +133,45 @@ TEST_F(ConsumerTest, DeadInstanceCostsNoCallWhenRetriesAreOn) {
     ASSERT_TRUE(reply.ok()) << reply.status();
   }
   EXPECT_EQ(a.arrivals() + b.arrivals(), 30);
+}
+
+// One retry for each call of either service, where they share a budget; otherwise the dead
+// service's one call could pay for one retry alone.
+TEST_F(ConsumerTest, ServicesThatNameOneBudgetShareIt) {
+  for (const bool named : {true, false}) {
+    EchoServer a;
+    auto dead = std::make_unique<EchoServer>();
+    Listed({a.endpoint()});
+    settings_.registry.static_instances["demo.UserService"] = {dead->endpoint()};
+    dead.reset();
+    RetrySettings& retry = settings_.method_defaults.retry;
+    retry.max_retries = 20;
+    retry.budget.percent_can_retry = 1;
+    retry.budget.min_retries_per_sec = 0;
+    retry.budget.ttl = absl::Minutes(10);
+    retry.budget.name = named ? "shared" : "";
+    StartConsumer();
+    demo::HelloServiceClient hello(*consumer_);
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(hello.Hello(Request()).ok());
+    demo::UserServiceClient user(*consumer_);
+    const absl::Status status = user.Get(demo::UserId()).status();
+    const auto info = GetErrorInfo(status);
+    ASSERT_TRUE(info.has_value()) << status;
+    EXPECT_EQ(info->attempts_size(), named ? 1 + 6 : 1 + 1);
+    EXPECT_THAT(info->attempts(info->attempts_size() - 1).verdict(), HasSubstr("retry.budget"));
+  }
+}
+
+TEST_F(ConsumerTest, ABudgetsNameWithTwoSetsOfSettingsIsRefused) {
+  settings_.method_defaults.retry.budget.name = "shared";
+  Settings::PerService& own = settings_.services[kService];
+  own.method_defaults = settings_.method_defaults;
+  own.method_defaults.retry.budget.ttl = absl::Seconds(5);
+  const absl::Status status = Consumer::Create(settings_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "settings: services.demo.HelloService: the retry budget 'shared' has other settings at "
+            "settings");
 }
 
 TEST_F(ConsumerTest, BusinessErrorIsNotRetriedAndSaysWhoMadeIt) {

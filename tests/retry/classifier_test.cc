@@ -87,9 +87,55 @@ TEST(ClassifierListTest, RetriesListedStatusesOfTheHandlerAndOfTheNetwork) {
   EXPECT_TRUE(Classify(outcome, settings, false).retryable);
 }
 
+AttemptOutcome Outcome(absl::StatusCode code, Source source) {
+  AttemptOutcome outcome;
+  outcome.status = absl::Status(code, "x");
+  outcome.source = source;
+  return outcome;
+}
+
+TEST(ClassifierListTest, IgnoreWinsOverEverything) {
+  RetrySettings settings;
+  settings.retry_on = settings.ignore = {kUnavailable};
+  settings.classifier = RetryClassifier::kAll;
+  AttemptOutcome never_left = Outcome(kUnavailable, Source::kNetwork);
+  never_left.surely_not_sent = true;
+  for (const AttemptOutcome& outcome : {Outcome(kUnavailable, Source::kHandler),
+                                        Outcome(kUnavailable, Source::kNetwork), never_left}) {
+    const Classification classification = Classify(outcome, settings, true);
+    EXPECT_FALSE(classification.retryable);
+    EXPECT_EQ(classification.why, "status listed in ignore");
+  }
+  EXPECT_TRUE(Classify(Outcome(kInternal, Source::kHandler), settings, false).retryable);
+}
+
+TEST(ClassifierPresetTest, AllRetriesWhateverIsNotRefusedOnThisSide) {
+  RetrySettings settings;
+  settings.classifier = RetryClassifier::kAll;
+  for (const Source source : {Source::kHandler, Source::kPeer, Source::kNetwork}) {
+    EXPECT_TRUE(Classify(Outcome(kInternal, source), settings, false).retryable);
+    EXPECT_TRUE(Classify(Outcome(kUnavailable, source), settings, false).retryable);
+  }
+  EXPECT_FALSE(Classify(Outcome(kInternal, Source::kLocal), settings, true).retryable);
+}
+
+TEST(ClassifierPresetTest, IdempotentSafeLetsNoListHaveAnythingExecutedTwice) {
+  RetrySettings settings;
+  settings.classifier = RetryClassifier::kIdempotentSafe;
+  settings.retry_on = {kUnavailable};
+  for (const Source source : {Source::kHandler, Source::kNetwork}) {
+    EXPECT_FALSE(Classify(Outcome(kUnavailable, source), settings, false).retryable);
+    EXPECT_TRUE(Classify(Outcome(kUnavailable, source), settings, true).retryable);
+  }
+  AttemptOutcome never_left = Outcome(kUnavailable, Source::kNetwork);
+  never_left.surely_not_sent = true;
+  EXPECT_TRUE(Classify(never_left, settings, false).retryable);
+}
+
 TEST(ClassifierListTest, WhatIsRefusedOnThisSideIsNeverRetriedEvenWhereItsCodeIsListed) {
   RetrySettings settings;
   settings.retry_on = {absl::StatusCode::kResourceExhausted};
+  settings.classifier = RetryClassifier::kAll;
   AttemptOutcome outcome;
   outcome.status = absl::ResourceExhaustedError("larger than max");
   outcome.source = Source::kLocal;

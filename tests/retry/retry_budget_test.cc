@@ -1,9 +1,12 @@
 #include "marpc/retry/retry_budget.h"
 
 #include <atomic>
+#include <cmath>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace marpc {
@@ -30,8 +33,15 @@ class RetryBudgetTest : public ::testing::Test {
   SimulatedClock clock_;
 };
 
-TEST_F(RetryBudgetTest, AQuietClientHasTheFloorInABurst) {
+TEST_F(RetryBudgetTest, AQuietClientHasASecondsFloorAtOnceAndATtlsWorthInTime) {
   RetryBudget budget(Settings(0.2, 10), clock_.Now());
+  EXPECT_EQ(budget.tokens_per_retry(), 5);
+  EXPECT_EQ(TakeAll(budget), 10);
+  clock_.Advance(absl::Milliseconds(999));
+  EXPECT_EQ(TakeAll(budget), 0);
+  clock_.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(TakeAll(budget), 10);
+  clock_.Advance(absl::Minutes(5));
   EXPECT_EQ(TakeAll(budget), 100);
 }
 
@@ -50,19 +60,47 @@ TEST_F(RetryBudgetTest, EveryCallDepositsItsShare) {
 TEST_F(RetryBudgetTest, DepositsLeaveWithTheWindow) {
   RetryBudget budget(Settings(0.5, 0), clock_.Now());
   Deposit(budget, 100);
-  clock_.Advance(absl::Seconds(8));
-  EXPECT_EQ(budget.Balance(clock_.Now()), 50);
-  clock_.Advance(absl::Seconds(2));
+  clock_.Advance(absl::Milliseconds(9999));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 100);
+  clock_.Advance(absl::Milliseconds(1));
   EXPECT_EQ(budget.Balance(clock_.Now()), 0);
 }
 
-TEST_F(RetryBudgetTest, SpentRetriesComeBackWithTheWindow) {
-  RetryBudget budget(Settings(0, 1), clock_.Now());
-  EXPECT_EQ(TakeAll(budget), 10);
+TEST_F(RetryBudgetTest, NeverHoldsMoreThanTheFloorOfATtl) {
+  RetryBudget budget(Settings(0.2, 1), clock_.Now());
+  Deposit(budget, 10'000);
+  EXPECT_EQ(budget.Balance(clock_.Now()), 50);
+  clock_.Advance(absl::Seconds(9));
+  Deposit(budget, 10'000);
+  clock_.Advance(absl::Seconds(2));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 50) << "the oldest went, the youngest are still there";
+}
+
+TEST_F(RetryBudgetTest, OneRetryFitsInAlways) {
+  RetryBudget budget(Settings(0.3, 1, absl::Seconds(1)), clock_.Now());
+  for (int second = 0; second < 5; ++second) {
+    EXPECT_EQ(TakeAll(budget), 1);
+    clock_.Advance(absl::Seconds(1));
+  }
+}
+
+TEST_F(RetryBudgetTest, TheOldestTokensAreSpentFirst) {
+  RetryBudget budget(Settings(1, 0), clock_.Now());
+  Deposit(budget, 3);
   clock_.Advance(absl::Seconds(5));
-  EXPECT_EQ(TakeAll(budget), 0);
+  Deposit(budget, 3);
+  EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
   clock_.Advance(absl::Seconds(5));
-  EXPECT_EQ(TakeAll(budget), 10);
+  EXPECT_EQ(budget.Balance(clock_.Now()), 3);
+}
+
+TEST_F(RetryBudgetTest, AskingWhetherThereIsEnoughTakesNothing) {
+  RetryBudget budget(Settings(0.5, 0), clock_.Now());
+  Deposit(budget, 1);
+  EXPECT_FALSE(budget.CanWithdraw(clock_.Now()));
+  Deposit(budget, 1);
+  EXPECT_TRUE(budget.CanWithdraw(clock_.Now()));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 2);
 }
 
 TEST_F(RetryBudgetTest, ALongSilenceLeavesNothingBehind) {
@@ -73,11 +111,22 @@ TEST_F(RetryBudgetTest, ALongSilenceLeavesNothingBehind) {
 }
 
 TEST_F(RetryBudgetTest, ARetryThatIsGivenBackCanBeTakenAgain) {
-  RetryBudget budget(Settings(0, 1, absl::Seconds(1)), clock_.Now());
+  RetryBudget budget(Settings(1, 1, absl::Seconds(1)), clock_.Now());
   EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
   EXPECT_FALSE(budget.TryWithdraw(clock_.Now()));
   budget.GiveBack(clock_.Now());
   EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
+}
+
+TEST_F(RetryBudgetTest, WhatIsGivenBackIsNotYoungerThanItWas) {
+  RetryBudget budget(Settings(1, 0), clock_.Now());
+  Deposit(budget, 1);
+  clock_.Advance(absl::Seconds(9));
+  EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
+  budget.GiveBack(clock_.Now());
+  EXPECT_EQ(budget.Balance(clock_.Now()), 1);
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 0);
 }
 
 TEST_F(RetryBudgetTest, UnderLoadThatAllFailsRetriesStayWithinTheirShare) {
@@ -93,6 +142,19 @@ TEST_F(RetryBudgetTest, UnderLoadThatAllFailsRetriesStayWithinTheirShare) {
   const int floor = 1 * (kSeconds + 10);
   EXPECT_LE(retries, kSeconds * kPerSecond * 0.2 + floor);
   EXPECT_GE(retries, kSeconds * kPerSecond * 0.19);
+}
+
+TEST_F(RetryBudgetTest, ValidateNamesWhatCannotBe) {
+  EXPECT_TRUE(RetryBudget::Validate(RetryBudgetSettings()).ok());
+  EXPECT_TRUE(RetryBudget::Validate(Settings(1, 0, absl::Seconds(1))).ok());
+  for (const double share : {0.0, -0.1, 1.1, std::nan("")}) {
+    EXPECT_THAT(std::string(RetryBudget::Validate(Settings(share, 1)).message()),
+                testing::HasSubstr("percentCanRetry"));
+  }
+  EXPECT_THAT(std::string(RetryBudget::Validate(Settings(0.2, -1)).message()),
+              testing::HasSubstr("minRetriesPerSec"));
+  EXPECT_THAT(std::string(RetryBudget::Validate(Settings(0.2, 1, absl::ZeroDuration())).message()),
+              testing::HasSubstr("ttl"));
 }
 
 TEST_F(RetryBudgetTest, ThreadsTogetherTakeNoMoreThanThereIs) {

@@ -87,6 +87,9 @@ SimulatedService::SimulatedService(Options options)
   if (settings.retry.budget.enabled) {
     budget_ = std::make_shared<RetryBudget>(settings.retry.budget, clock_->Now());
   }
+  if (settings.retry.throttle.enabled) {
+    throttle_ = std::make_shared<RetryThrottle>(settings.retry.throttle);
+  }
   method();
 }
 
@@ -114,6 +117,7 @@ const Method& SimulatedService::method(const std::string& name) {
                   [&](const auto& f) { return !f->AppliesTo(*methods[i], policy->settings); });
     policy->breaker = breaker_;
     policy->budget = budget_;
+    policy->throttle = throttle_;
     policy->fallback = options_.fallback;
     policies_.push_back(std::move(policy));
   }

@@ -26,6 +26,7 @@
 #include "marpc/invoker/call_session.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/retry/retry_budget.h"
+#include "marpc/retry/retry_throttle.h"
 
 namespace marpc::testing {
 
@@ -75,7 +76,7 @@ class SimulatedService {
  public:
   struct Options {
     std::string name = "simulated.Service";
-    // The breaker and the budget exist where their settings are enabled.
+    // The breaker, the budget and the throttle exist where their settings are enabled.
     MethodSettings settings = {};
     bool idempotent = true;
     std::vector<std::string> instances = {};
@@ -116,6 +117,7 @@ class SimulatedService {
   ScriptedRandom& random() { return random_; }
   const std::shared_ptr<CircuitBreaker>& breaker() const { return breaker_; }
   const std::shared_ptr<RetryBudget>& budget() const { return budget_; }
+  const std::shared_ptr<RetryThrottle>& throttle() const { return throttle_; }
   const CallCounters& counters() const { return *counters_; }
 
  private:
@@ -129,6 +131,7 @@ class SimulatedService {
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
   std::shared_ptr<CircuitBreaker> breaker_;
   std::shared_ptr<RetryBudget> budget_;
+  std::shared_ptr<RetryThrottle> throttle_;
   std::map<std::string, std::shared_ptr<LiveInstance>> live_;
   std::vector<std::shared_ptr<const MethodPolicy>> policies_;
   SnapshotCell<ServiceState> cell_;

@@ -42,27 +42,31 @@ Json RunSpringExponentialRandom(const VectorCase& vector);  // spring_exponentia
 Json RunSpringFixed(const VectorCase& vector);              // spring_fixed
 Json RunUniform(const VectorCase& vector);                  // uniform
 
-Json RunCircuitBreaker(const VectorCase& vector);   // marpc, area breaker
-Json RunClassifier(const VectorCase& vector);       // marpc, area classifier
-Json RunFilters(const VectorCase& vector);          // filters
-Json RunFilterOrder(const VectorCase& vector);      // filter_order
-Json RunGrayRouter(const VectorCase& vector);       // gray
-Json RunGrayShare(const VectorCase& vector);        // gray_share
-Json RunGrayValidation(const VectorCase& vector);   // gray_validate
-Json RunPipeline(const VectorCase& vector);         // pipeline
-Json RunPipelineRetry(const VectorCase& vector);    // pipeline_retry
-Json RunRandom(const VectorCase& vector);           // random
-Json RunRoundRobin(const VectorCase& vector);       // roundrobin
-Json RunSession(const VectorCase& vector);          // marpc_session
-Json RunFailsafeSession(const VectorCase& vector);  // failsafe_session
-Json RunHulySession(const VectorCase& vector);      // huly_session
-Json RunHyperfSession(const VectorCase& vector);    // hyperf_session
-Json RunPhpFallback(const VectorCase& vector);      // php_fallback
-Json RunPollySession(const VectorCase& vector);     // polly_session
-Json RunR4jSession(const VectorCase& vector);       // r4j_session
-Json RunSpringListeners(const VectorCase& vector);  // spring_listeners
-Json RunSpringSession(const VectorCase& vector);    // spring_session
-Json RunSpringStateful(const VectorCase& vector);   // spring_stateful
+Json RunCircuitBreaker(const VectorCase& vector);           // marpc, area breaker
+Json RunClassifier(const VectorCase& vector);               // marpc, area classifier
+Json RunFilters(const VectorCase& vector);                  // filters
+Json RunFilterOrder(const VectorCase& vector);              // filter_order
+Json RunGrayRouter(const VectorCase& vector);               // gray
+Json RunGrayShare(const VectorCase& vector);                // gray_share
+Json RunGrayValidation(const VectorCase& vector);           // gray_validate
+Json RunPipeline(const VectorCase& vector);                 // pipeline
+Json RunPipelineRetry(const VectorCase& vector);            // pipeline_retry
+Json RunRandom(const VectorCase& vector);                   // random
+Json RunRoundRobin(const VectorCase& vector);               // roundrobin
+Json RunSession(const VectorCase& vector);                  // marpc_session
+Json RunFailsafeSession(const VectorCase& vector);          // failsafe_session
+Json RunHulySession(const VectorCase& vector);              // huly_session
+Json RunHyperfSession(const VectorCase& vector);            // hyperf_session
+Json RunPhpFallback(const VectorCase& vector);              // php_fallback
+Json RunPollySession(const VectorCase& vector);             // polly_session
+Json RunR4jSession(const VectorCase& vector);               // r4j_session
+Json RunSpringListeners(const VectorCase& vector);          // spring_listeners
+Json RunSpringSession(const VectorCase& vector);            // spring_session
+Json RunSpringStateful(const VectorCase& vector);           // spring_stateful
+Json RunRetryBudget(const VectorCase& vector);              // hyperf_budget
+Json RunRetryBudgetValidation(const VectorCase& vector);    // hyperf_budget_validate
+Json RunRetryThrottle(const VectorCase& vector);            // grpc_throttle
+Json RunRetryThrottleValidation(const VectorCase& vector);  // grpc_throttle_validate
 
 }  // namespace marpc::vectors
 

@@ -1,5 +1,4 @@
 // hyperf_session: a marpc::Retry with the case's policies, in their order.
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -58,17 +57,11 @@ class HyperfCase {
 
   Json State() {
     Json state = {{"open", breaker_ != nullptr && breaker_->IsOpen(rig_.clock().Now())}};
-    if (budget_ != nullptr) state["tokens"] = Tokens();
+    if (budget_ != nullptr) state["tokens"] = budget_->Balance(rig_.clock().Now());
     return state;
   }
 
  private:
-  Json Tokens() {
-    const double tokens = budget_->Balance(rig_.clock().Now()) / percent_can_retry_;
-    const double whole = std::round(tokens);
-    return std::abs(tokens - whole) < 1e-9 ? Json(static_cast<int64_t>(whole)) : Json(tokens);
-  }
-
   // True when it judges outcomes.
   bool Add(const Json& policy) {
     CheckKeys(
@@ -106,7 +99,7 @@ class HyperfCase {
     RetryBudgetSettings settings;
     settings.ttl = Milliseconds(policy.value("ttlMs", Json(10000)));
     settings.min_retries_per_sec = policy.value("minRetriesPerSec", 1);
-    percent_can_retry_ = settings.percent_can_retry = policy.value("percentCanRetry", 0.2);
+    settings.percent_can_retry = policy.value("percentCanRetry", 0.2);
     budget_ = std::make_shared<RetryBudget>(settings, rig_.clock().Now());
     policies_.push_back(Budget(budget_));
   }
@@ -147,7 +140,6 @@ class HyperfCase {
   std::vector<std::shared_ptr<RetryPolicy>> policies_;
   std::shared_ptr<SessionBreaker> breaker_;
   std::shared_ptr<RetryBudget> budget_;
-  double percent_can_retry_ = 0.2;
   bool sleeps_ = false;
   Json fallback_;
   Json fallback_args_;
