@@ -43,6 +43,12 @@ const std::map<std::pair<absl::string_view, absl::string_view>, RunKind>& Kinds(
           {{"throttle", "grpc_throttle"}, RunRetryThrottle},
           {{"throttle", "grpc_throttle_validate"}, RunRetryThrottleValidation},
           {{"breaker", "marpc"}, RunCircuitBreaker},
+          {{"classifier", "all"}, RunAllErrors},
+          {{"classifier", "huly_network"}, RunHulyClassifier},
+          {{"classifier", "hyperf_classifier"}, RunHyperfClassifier},
+          {{"classifier", "polly_default"}, RunPollyClassifier},
+          {{"classifier", "r4j_record"}, RunR4jRecord},
+          {{"classifier", "spring_map"}, RunSpringMap},
           {{"classifier", "marpc"}, RunClassifier},
           {{"", "filters"}, RunFilters},
           {{"", "filter_order"}, RunFilterOrder},
@@ -70,15 +76,9 @@ const std::map<std::pair<absl::string_view, absl::string_view>, RunKind>& Kinds(
 // Families whose capabilities marpc does not offer yet.
 const std::set<absl::string_view>& NotBuiltYet() {
   static const auto& kinds = *new std::set<absl::string_view>{
-      "a50",           "all",
-      "failsafe",      "grpc_policy_validate",
-      "grpc_session",  "huly_network",
-      "hyperf_cb",     "hyperf_classifier",
-      "php_redis",     "polly",
-      "polly_default", "polly_should_break",
-      "r4j",           "r4j_config_validate",
-      "r4j_record",    "spring_cb",
-      "spring_map",
+      "a50",       "failsafe", "grpc_policy_validate", "grpc_session", "hyperf_cb",
+      "php_redis", "polly",    "polly_should_break",   "r4j",          "r4j_config_validate",
+      "spring_cb",
   };
   return kinds;
 }

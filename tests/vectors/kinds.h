@@ -43,6 +43,12 @@ Json RunSpringFixed(const VectorCase& vector);              // spring_fixed
 Json RunUniform(const VectorCase& vector);                  // uniform
 
 Json RunCircuitBreaker(const VectorCase& vector);           // marpc, area breaker
+Json RunAllErrors(const VectorCase& vector);                // all
+Json RunHulyClassifier(const VectorCase& vector);           // huly_network
+Json RunHyperfClassifier(const VectorCase& vector);         // hyperf_classifier
+Json RunPollyClassifier(const VectorCase& vector);          // polly_default
+Json RunR4jRecord(const VectorCase& vector);                // r4j_record
+Json RunSpringMap(const VectorCase& vector);                // spring_map
 Json RunClassifier(const VectorCase& vector);               // marpc, area classifier
 Json RunFilters(const VectorCase& vector);                  // filters
 Json RunFilterOrder(const VectorCase& vector);              // filter_order
