@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/util/time_util.h"
 #include "marpc/base/error.h"
+#include "marpc/retry/peer_errors.h"
 #include "marpc/retry/policies.h"
 
 namespace marpc {
@@ -26,22 +27,6 @@ RetryVerdict Refused(const RetryContext& context, absl::Duration retry_after) {
 absl::Status CheckGiven(const void* breaker) {
   if (breaker != nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError("Breaker() was given no breaker");
-}
-
-bool SpeaksAgainstThePeer(const absl::Status& error) {
-  switch (error.code()) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kUnauthenticated:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kOutOfRange:
-    case absl::StatusCode::kUnimplemented:
-      return false;
-    default:
-      return true;
-  }
 }
 
 class BreakAfterSession final : public RetryPolicy {

@@ -44,6 +44,24 @@ class Predicate final : public RetryPolicy {
   const std::function<bool(const RetryContext&)> wanted_;
 };
 
+class Classification final : public RetryPolicy {
+ public:
+  explicit Classification(ErrorRules rules) : rules_(std::move(rules)) {}
+  absl::string_view name() const override { return "classify"; }
+  bool JudgesOutcomes() const override { return true; }
+  RetryVerdict MayTry(RetryContext& context) override {
+    if (context.attempt() == 0) return RetryVerdict::TryAgain();
+    const ErrorRules::Verdict verdict = rules_.Judge(context.last_error(), context.last_result());
+    if (verdict.retry) return RetryVerdict::TryAgain();
+    if (context.last_error().ok()) return RetryVerdict::OutcomeStands("answered");
+    return RetryVerdict::OutcomeStands(
+        absl::StrCat("a non-retriable error: ", RuleInWords(verdict.rule)));
+  }
+
+ private:
+  const ErrorRules rules_;
+};
+
 class BackoffWait final : public RetryPolicy {
  public:
   using Own = std::function<std::optional<absl::Duration>(const RetryContext&)>;
@@ -142,6 +160,10 @@ std::shared_ptr<RetryPolicy> MaxRetries(int n) {
 
 std::shared_ptr<RetryPolicy> RetryWhen(std::function<bool(const RetryContext&)> wanted) {
   return std::make_shared<Predicate>(std::move(wanted));
+}
+
+std::shared_ptr<RetryPolicy> Classify(ErrorRules rules) {
+  return std::make_shared<Classification>(std::move(rules));
 }
 
 std::shared_ptr<RetryPolicy> WaitBy(Backoff backoff) {

@@ -11,9 +11,11 @@
 // | MaxAttempts  | after n attempts, the first one included; n >= 1      | -                   |
 // | MaxRetries   | after n retries; 0: one attempt                       | -                   |
 // | RetryWhen    | an outcome that the predicate does not want           | -                   |
+// | Classify     | an outcome that the rules do not want retried         | ErrorRules'         |
 // | WaitBy       | never; waits before each retry                        | -                   |
 // | TotalTime    | none that would begin `limit` after the start, or later | -                 |
 // | Budget       | when the budget is spent                              | RetryBudgetSettings |
+// | Throttle     | while too many of the latest calls failed             | RetryThrottle's     |
 // | Breaker      | SessionBreaker, CircuitBreaker: while it is open      | -                   |
 // | AnyOf        | when none of its members agrees                       | -                   |
 //
@@ -29,8 +31,10 @@
 #include "absl/time/time.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
 #include "marpc/retry/backoff.h"
+#include "marpc/retry/error_rules.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_policy.h"
+#include "marpc/retry/retry_throttle.h"
 #include "marpc/retry/session_breaker.h"
 
 namespace marpc {
@@ -43,6 +47,8 @@ std::shared_ptr<RetryPolicy> MaxRetries(int n);
 // Judges outcomes: try again where `wanted` says so, for errors and results alike. Not asked before
 // the first attempt. Thread-safe.
 std::shared_ptr<RetryPolicy> RetryWhen(std::function<bool(const RetryContext&)> wanted);
+// Judges outcomes by rules (error_rules.h).
+std::shared_ptr<RetryPolicy> Classify(ErrorRules rules);
 
 std::shared_ptr<RetryPolicy> WaitBy(Backoff backoff);
 // `own` gives the wait; where it gives none, or a negative one, `otherwise` does. Thread-safe.
@@ -56,6 +62,12 @@ std::shared_ptr<RetryPolicy> TotalTime(absl::Duration limit);
 
 // Each session deposits, each retry takes; a retry that does not happen is given back.
 std::shared_ptr<RetryPolicy> Budget(std::shared_ptr<RetryBudget> budget);
+
+// Tells the throttle of every attempt that failed or succeeded, and asks it. `counts` says which
+// errors are failures to it; null: as for the circuit breaker below. A push-back that forbids
+// retries always is one.
+std::shared_ptr<RetryPolicy> Throttle(std::shared_ptr<RetryThrottle> throttle,
+                                      std::function<bool(const absl::Status&)> counts = nullptr);
 
 // A session that is refused fails with Unavailable, reason CIRCUIT_BREAKER_OPEN.
 std::shared_ptr<RetryPolicy> Breaker(std::shared_ptr<SessionBreaker> breaker);

@@ -22,6 +22,7 @@
 //   - WhenStatus, WhenError, WhenThrows: these errors; every result is final
 //   - WhenReturns, WhenResult, WhenFalsy: these results; every error is final
 //   - When: as the predicate on the context says
+//   - With(Classify(ErrorRules::Transient())): as the rules say (error_rules.h)
 //   - With(policies): as the first policies that judge outcomes say; where none does, as OnError
 //   - OnError: every error
 //
@@ -102,7 +103,7 @@ class BasicRetry {
   // An exception of this type or one derived from it, out of Throwing().
   template <typename E = std::exception>
   static BasicRetry WhenThrows() {
-    return WhenError([](const absl::Status& error) { return CarriesException<E>(error); });
+    return WhenError(CarriesException<E>);
   }
   // The operation must return exactly this type, or an optional of it: another one is
   // InvalidArgument.
@@ -144,6 +145,9 @@ class BasicRetry {
   }
   BasicRetry Budget(std::shared_ptr<RetryBudget> budget) const {
     return Plus(marpc::Budget(std::move(budget)));
+  }
+  BasicRetry Throttle(std::shared_ptr<RetryThrottle> throttle) const {
+    return Plus(marpc::Throttle(std::move(throttle)));
   }
   BasicRetry Breaker(std::shared_ptr<SessionBreaker> breaker) const {
     return Plus(marpc::Breaker(std::move(breaker)));
@@ -301,31 +305,6 @@ class BasicRetry {
 };
 
 using Retry = BasicRetry<retry_internal::NoFallback>;
-
-// `fn` with its retries, called as `fn` is and safe to keep. Its arguments are handed to every
-// attempt anew, so they are not moved into it. A function that returns neither a status nor a
-// StatusOr gains one, since an attempt may not come about.
-//
-//   auto charge = marpc::MakeRetryable(&ChargeCard, retry, "charge");
-//   absl::Status status = charge(card, amount);
-template <typename Fn, typename F>
-auto MakeRetryable(Fn fn, const BasicRetry<F>& retry, std::string name) {
-  return [fn = std::move(fn), retry = retry.Named(std::move(name))](auto&&... args)
-             -> retry_internal::AnswerOf<const Fn, std::remove_reference_t<decltype(args)>...> {
-    return retry.Call([&](RetryContext& context) -> decltype(auto) {
-      return retry_internal::InvokeWith(fn, context, args...);
-    });
-  };
-}
-
-// Ready-made: up to 10 attempts, retries bounded to a fifth of the calls by a budget that the
-// copies of the value share; so make one and keep it.
-Retry RetryOnError();
-Retry RetryOnFalsy();
-// The same with waits between 100 ms and a minute: the first 100 ms, then a draw from 100 ms to
-// three times the one before.
-Retry BackoffOnError();
-Retry BackoffOnFalsy();
 
 }  // namespace marpc
 

@@ -1,13 +1,13 @@
-#include "marpc/retry/retry.h"
+#include <memory>
+
+#include "marpc/retry/make_retryable.h"
 
 namespace marpc {
 namespace {
 
 Retry WithDefaults(const Retry& retry) {
-  RetryBudgetSettings settings;
-  settings.percent_can_retry = 0.2;
-  settings.min_retries_per_sec = 1;
-  return retry.Max(10).Budget(std::make_shared<RetryBudget>(settings, Clock::Real().Now()));
+  return retry.Max(10).Budget(
+      std::make_shared<RetryBudget>(RetryBudgetSettings(), Clock::Real().Now()));
 }
 
 Retry WithWaits(const Retry& retry) {

@@ -74,13 +74,14 @@ RetryStep RetrySession::Decide() {
       kept = std::move(verdict);
     }
   }
+  if (stands.kind != RetryVerdict::Kind::kOutcomeStands && context_.end_now_) {
+    stands = RetryVerdict::OutcomeStands("the operation asked for no further attempt");
+  }
   if (stands.kind == RetryVerdict::Kind::kOutcomeStands) {
     // Before the first attempt there is no outcome that could stand.
     if (context_.attempt_ == 0) return FinishSpent(RetryVerdict::Spent(std::move(stands.reason)));
     return Finish(/*spent=*/false, std::move(stands.reason));
   }
-  if (context_.end_now_)
-    return Finish(/*spent=*/false, "the operation asked for no further attempt");
   if (spent.kind == RetryVerdict::Kind::kSpent) return FinishSpent(spent);
   if (cancelled()) return FinishCancelled();
   if (context_.pushback_.has_value()) {

@@ -30,7 +30,7 @@ class RetryStateCache {
   size_t capacity() const { return capacity_; }
   size_t size() const;
   bool Contains(absl::string_view key) const;
-  // Forgets the key's history. Waits for a call of this key to end.
+  // Forgets the key's history. Waits for a call of this key to end; no effect from inside one.
   void Remove(absl::string_view key);
 
  private:

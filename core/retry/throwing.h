@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "marpc/retry/exception_cause.h"
 #include "marpc/retry/retry_result.h"
 
 namespace marpc {
@@ -31,15 +32,7 @@ void RethrowExceptionOf(const absl::Status& status);
 // Does `status` carry an exception that a `catch (const E&)` would catch?
 template <typename E>
 bool CarriesException(const absl::Status& status) {
-  const std::exception_ptr thrown = ExceptionOf(status);
-  if (thrown == nullptr) return false;
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const E&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
+  return IsException<E>(ExceptionOf(status));
 }
 
 // `fn` with its arguments, a RetryContext& included; returns a status or StatusOr instead of

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "marpc/base/error.h"
+#include "marpc/retry/grpc_retry_policy.h"
 #include "marpc/retry/retry.h"
 #include "tests/retry/virtual_time.h"
 
@@ -106,6 +107,58 @@ TEST_F(PoliciesTest, ACancelledWaitGivesTheRetryBack) {
       retry.Call([] { return absl::UnavailableError("down"); }, {.cancel = cancel});
   EXPECT_TRUE(absl::IsCancelled(status)) << status;
   EXPECT_DOUBLE_EQ(budget->Balance(time_.clock.Now()), 1);
+}
+
+TEST_F(PoliciesTest, AThrottleHearsOfEveryAttemptAndStopsRetriesAtHalf) {
+  RetryThrottleSettings settings;
+  settings.max_tokens = 6;
+  settings.token_ratio = 0.5;
+  const auto throttle = std::make_shared<RetryThrottle>(settings);
+  const Retry retry = With({MaxAttempts(9), Throttle(throttle)});
+  EXPECT_EQ(Attempts(retry), 3) << "6, 5, 4, and at 3 no more";
+  EXPECT_TRUE(report_.spent);
+  EXPECT_THAT(report_.end_reason, HasSubstr("throttled"));
+  EXPECT_TRUE(retry.Call([] { return absl::OkStatus(); }).ok());
+  EXPECT_EQ(throttle->tokens(), 3.5);
+  retry.Call([] { return absl::NotFoundError(""); }).IgnoreError();
+  EXPECT_EQ(throttle->tokens(), 3.5) << "an answer to a bad request is no failure of the peer";
+  With({MaxAttempts(9), Throttle(throttle)})
+      .Call([](RetryContext& context) {
+        context.RetryAfter(-absl::Seconds(1));
+        return absl::NotFoundError("");
+      })
+      .IgnoreError();
+  EXPECT_EQ(throttle->tokens(), 2.5) << "but a word against retries is";
+}
+
+TEST_F(PoliciesTest, RulesJudgeErrorsAndResults) {
+  ErrorRules rules;
+  rules.ignore = {ErrorMatcher::Text("for good")};
+  rules.retry = {ErrorMatcher::Code(absl::StatusCode::kUnavailable)};
+  rules.retry_result = WhenResult<int>([](int n) { return n < 0; });
+  const Retry retry = With({Classify(rules), MaxAttempts(3)});
+  EXPECT_EQ(Attempts(retry), 3);
+  retry.Call([] { return absl::UnavailableError("gone for good"); }, {.report = &report_})
+      .IgnoreError();
+  EXPECT_EQ(report_.attempts, 1);
+  EXPECT_THAT(report_.end_reason, HasSubstr("ignore"));
+  int n = -2;
+  EXPECT_EQ(*retry.Call([&] { return n++; }, {.report = &report_}), 0);
+  EXPECT_EQ(report_.attempts, 3);
+}
+
+TEST_F(PoliciesTest, AGrpcPolicyIsCheckedAndTurnedIntoAStack) {
+  GrpcRetryPolicy policy;
+  EXPECT_TRUE(absl::IsInvalidArgument(ToPolicies(policy).status()));
+  policy = {.max_attempts = 9,
+            .initial_backoff = absl::Milliseconds(100),
+            .max_backoff = absl::Milliseconds(150),
+            .backoff_multiplier = 2,
+            .retryable_status_codes = {absl::StatusCode::kUnavailable}};
+  EXPECT_EQ(Attempts(With(*ToPolicies(policy))), 5) << "never more than five";
+  ASSERT_EQ(report_.waits.size(), 4u);
+  EXPECT_GE(report_.waits[0], absl::Milliseconds(80));
+  EXPECT_LE(report_.waits[3], absl::Milliseconds(180));
 }
 
 TEST_F(PoliciesTest, AnyOfGoesOnWhileOneOfThemWould) {

@@ -63,7 +63,7 @@ class RetrySessionTest : public ::testing::Test {
  protected:
   RetrySessionTest() {
     stack_->operation = "charge";
-    stack_->log = [this](const RetryLogLine& line) { log_.push_back(line); };
+    stack_->log = nullptr;
   }
   std::shared_ptr<Noted> AddNoted(const std::string& name) {
     auto policy = std::make_shared<Noted>(name, events_);
@@ -92,7 +92,6 @@ class RetrySessionTest : public ::testing::Test {
   SeededRandom random_{1};
   std::shared_ptr<RetryStack> stack_ = std::make_shared<RetryStack>();
   Events events_;
-  std::vector<RetryLogLine> log_;
   std::optional<RetrySession> session_;
   const int value_ = 7;
 };
@@ -252,6 +251,19 @@ TEST_F(RetrySessionTest, AVetoEndsItBeforeTheFirstAttemptAndClosesWhatWasOpened)
   EXPECT_FALSE(session_->context().spent());
 }
 
+TEST_F(RetrySessionTest, AListenerMayEndItBeforeTheFirstAttempt) {
+  class Closing final : public RetryListener {
+    absl::Status OnOpen(RetryContext& context) override {
+      context.EndNow();
+      return absl::OkStatus();
+    }
+  };
+  AddNoted("p");
+  stack_->listeners.push_back(std::make_shared<Closing>());
+  EXPECT_EQ(Begin().Start(clock_.Now()).kind, Kind::kDone);
+  EXPECT_EQ(session_->error().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(RetrySessionTest, CancellationBetweenAttemptsEndsItAndGivesBack) {
   AddNoted("p")->may_try = RetryVerdict::TryAgain(absl::Seconds(1));
   CancelSignal cancel;
@@ -281,32 +293,6 @@ TEST_F(RetrySessionTest, ASessionThatIsDroppedEndsItsPoliciesOnce) {
   events_.clear();
   session_.reset();
   EXPECT_THAT(events_, ElementsAre("p:end", "l:close"));
-}
-
-TEST_F(RetrySessionTest, LogsOneLineARetryAndOneAtTheEnd) {
-  Add(MaxAttempts(2));
-  Add(WaitBy(Backoff::Fixed(absl::Milliseconds(10))));
-  Begin().Start(clock_.Now());
-  session_->OnAttemptDone({.error = absl::UnavailableError("down"), .instance = "a:1"},
-                          clock_.Now());
-  clock_.Advance(absl::Milliseconds(10));
-  session_->OnWaited(clock_.Now());
-  session_->OnAttemptDone({.error = absl::InternalError("ill"), .instance = "b:1"}, clock_.Now());
-  ASSERT_EQ(log_.size(), 2u);
-  EXPECT_EQ(log_[0].ToString(),
-            "event=retry operation=charge attempt=1 next=2 delay=10ms instance=a:1 "
-            "code=UNAVAILABLE reason=\"down\"");
-  EXPECT_EQ(log_[1].ToString(),
-            "event=retry_gave_up operation=charge attempts=2 instance=b:1 code=INTERNAL "
-            "reason=\"no attempt left (2 made)\"");
-  EXPECT_TRUE(log_[1].spent);
-}
-
-TEST_F(RetrySessionTest, LogsNothingOfASuccessAtOnce) {
-  Add(RetryWhen([](const RetryContext& context) { return !context.last_error().ok(); }));
-  Begin().Start(clock_.Now());
-  Succeed();
-  EXPECT_THAT(log_, IsEmpty());
 }
 
 }  // namespace

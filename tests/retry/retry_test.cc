@@ -263,25 +263,6 @@ TEST_F(RetryTest, VoidFunctionsAndMoveOnlyResultsWork) {
   EXPECT_EQ(**moved, 3);
 }
 
-int Twice(int n) { return 2 * n; }
-
-TEST_F(RetryTest, AWrappedFunctionIsCalledLikeTheFunction) {
-  auto twice = MakeRetryable(&Twice, Under(Retry::OnError()).Max(3), "twice");
-  EXPECT_EQ(*twice(4), 8);
-  auto append = MakeRetryable(
-      [&](RetryContext& context, std::string& to, const std::string& what) -> absl::Status {
-        to += what;
-        EXPECT_EQ(context.operation(), "append");
-        return context.attempt() < 3 ? absl::UnavailableError("") : absl::OkStatus();
-      },
-      Under(Retry::OnError()).Max(3), "append");
-  std::string text;
-  EXPECT_TRUE(append(text, "ab").ok());
-  EXPECT_EQ(text, "ababab") << "every attempt has all arguments";
-  std::function<absl::Status(std::string&, const std::string&)> kept = append;
-  EXPECT_TRUE(kept(text, "c").ok());
-}
-
 TEST_F(RetryTest, ExceptionsBecomeStatusesThatCarryThem) {
   const Retry retry = Under(Retry::WhenThrows<std::runtime_error>()).Max(3);
   auto failing = Throwing([&]() -> int {
@@ -314,29 +295,6 @@ TEST_F(RetryTest, AnExceptionLivesAsLongAsACopyOfItsStatus) {
   EXPECT_EQ(held.use_count(), 2);
   kept = absl::OkStatus();
   EXPECT_EQ(held.use_count(), 1);
-}
-
-TEST_F(RetryTest, TheAliasesAreReadyMade) {
-  EXPECT_EQ(*Under(RetryOnError()).Call([&] { return calls_++; }), 0u) << "a result is final";
-  calls_ = 0;
-  EXPECT_TRUE(Under(RetryOnError()).Call(Failing({absl::StatusCode::kInternal})).ok());
-  EXPECT_EQ(*Under(RetryOnFalsy()).Call([&] { return ++calls_ > 1; }), true);
-  EXPECT_FALSE(Under(RetryOnFalsy())
-                   .Call([]() -> absl::StatusOr<bool> { return absl::InternalError(""); },
-                         {.report = &report_})
-                   .ok());
-  EXPECT_EQ(report_.attempts, 1);
-  for (const Retry& retry : {BackoffOnError(), RetryOnError()}) {
-    Under(retry).Call([] { return absl::InternalError(""); }, {.report = &report_}).IgnoreError();
-    EXPECT_EQ(report_.attempts, 2) << "one retry at once, and one a second";
-    EXPECT_THAT(report_.end_reason, HasSubstr("budget"));
-  }
-  EXPECT_EQ(report_.waits.front(), absl::ZeroDuration());
-  const Retry falsy = Under(BackoffOnFalsy());
-  for (int calls = 0; calls < 44; ++calls) *falsy.Call([] { return 1; });
-  *falsy.Call([] { return 0; }, {.report = &report_});
-  EXPECT_EQ(report_.attempts, 10) << "what 44 calls, this one and the floor pay for";
-  for (const absl::Duration wait : report_.waits) EXPECT_GE(wait, absl::Milliseconds(100));
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ const std::map<std::pair<absl::string_view, absl::string_view>, RunKind>& Kinds(
           {{"", "random"}, RunRandom},
           {{"", "roundrobin"}, RunRoundRobin},
           {{"", "failsafe_session"}, RunFailsafeSession},
+          {{"", "grpc_policy_validate"}, RunGrpcPolicyValidation},
+          {{"", "grpc_session"}, RunGrpcSession},
           {{"", "huly_session"}, RunHulySession},
           {{"", "hyperf_session"}, RunHyperfSession},
           {{"", "php_fallback"}, RunPhpFallback},
@@ -76,8 +78,8 @@ const std::map<std::pair<absl::string_view, absl::string_view>, RunKind>& Kinds(
 // Families whose capabilities marpc does not offer yet.
 const std::set<absl::string_view>& NotBuiltYet() {
   static const auto& kinds = *new std::set<absl::string_view>{
-      "a50",       "failsafe", "grpc_policy_validate", "grpc_session", "hyperf_cb",
-      "php_redis", "polly",    "polly_should_break",   "r4j",          "r4j_config_validate",
+      "a50",       "failsafe",           "hyperf_cb", "php_redis",
+      "polly",     "polly_should_break", "r4j",       "r4j_config_validate",
       "spring_cb",
   };
   return kinds;

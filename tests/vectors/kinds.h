@@ -61,6 +61,8 @@ Json RunRandom(const VectorCase& vector);                   // random
 Json RunRoundRobin(const VectorCase& vector);               // roundrobin
 Json RunSession(const VectorCase& vector);                  // marpc_session
 Json RunFailsafeSession(const VectorCase& vector);          // failsafe_session
+Json RunGrpcPolicyValidation(const VectorCase& vector);     // grpc_policy_validate
+Json RunGrpcSession(const VectorCase& vector);              // grpc_session
 Json RunHulySession(const VectorCase& vector);              // huly_session
 Json RunHyperfSession(const VectorCase& vector);            // hyperf_session
 Json RunPhpFallback(const VectorCase& vector);              // php_fallback

@@ -51,6 +51,9 @@ std::optional<absl::StatusCode> GrpcCode(const std::string& name) {
 absl::Status NamedError(const std::string& name, const std::string& message) {
   absl::Status error(GrpcCode(name).value_or(absl::StatusCode::kUnknown), message);
   error.SetPayload(kNameUrl, absl::Cord(name));
+  ErrorInfo info;
+  info.set_reason(name);
+  SetErrorInfo(error, info);
   return error;
 }
 
@@ -69,6 +72,10 @@ bool IsA(const absl::Status& error, const std::string& name) {
 bool IsAnyOf(const absl::Status& error, const Json& names) {
   return std::any_of(names.begin(), names.end(),
                      [&](const Json& name) { return IsA(error, name.get<std::string>()); });
+}
+
+ErrorMatcher AnyNamed(const Json& names) {
+  return ErrorMatcher::When([names](const absl::Status& error) { return IsAnyOf(error, names); });
 }
 
 bool ClassifiedAsRetryable(const absl::Status& error, const Json& classify) {
@@ -136,26 +143,29 @@ uint64_t RetryRig::Draws::Below(uint64_t bound) {
 RetryRig::RetryRig(const Json& config) : random_(config) {}
 
 std::function<Returned(RetryContext&)> RetryRig::Script(const Json& outcomes, bool repeat_last) {
-  return [this, outcomes, repeat_last,
-          next = size_t{0}](RetryContext& context) mutable -> Returned {
-    if (next >= outcomes.size() && (!repeat_last || outcomes.empty())) {
-      throw Unmapped(absl::StrCat("the script has no outcome for attempt ", next + 1));
-    }
-    const Json& outcome = outcomes[std::min(next++, outcomes.size() - 1)];
-    CheckKeys(
-        outcome, "outcome",
-        {"ok", "fail", "message", "tookMs", "pushbackMs", "headersReceived", "neverLeftClient"});
-    if (outcome.contains("tookMs")) clock_.Advance(Milliseconds(outcome["tookMs"]));
-    if (outcome.contains("pushbackMs")) {
-      // What cannot be read is taken for "do not retry".
-      context.RetryAfter(outcome["pushbackMs"].is_number() ? Milliseconds(outcome["pushbackMs"])
-                                                           : absl::Milliseconds(-1));
-    }
-    if (outcome.value("headersReceived", false)) context.EndNow();
-    if (outcome.value("neverLeftClient", false)) context.NeverSent();
-    if (!outcome.contains("fail")) return Returning(outcome.at("ok"));
-    return NamedError(outcome["fail"].get<std::string>(), outcome.value("message", ""));
-  };
+  return
+      [this, outcomes, repeat_last, next = size_t{0}](RetryContext& context) mutable -> Returned {
+        if (next >= outcomes.size() && (!repeat_last || outcomes.empty())) {
+          throw Unmapped(absl::StrCat("the script has no outcome for attempt ", next + 1));
+        }
+        const Json& outcome = outcomes[std::min(next++, outcomes.size() - 1)];
+        CheckKeys(outcome, "outcome",
+                  {"ok", "fail", "message", "tookMs", "pushbackMs", "headersReceived",
+                   "neverLeftClient", "status"});
+        if (outcome.contains("tookMs")) clock_.Advance(Milliseconds(outcome["tookMs"]));
+        if (outcome.contains("pushbackMs")) {
+          // What cannot be read is taken for "do not retry".
+          context.RetryAfter(outcome["pushbackMs"].is_number() ? Milliseconds(outcome["pushbackMs"])
+                                                               : absl::Milliseconds(-1));
+        }
+        if (outcome.value("headersReceived", false)) context.EndNow();
+        if (outcome.value("neverLeftClient", false)) context.NeverSent();
+        if (!outcome.contains("fail")) return Returning(outcome.at("ok"));
+        absl::Status error =
+            NamedError(outcome["fail"].get<std::string>(), outcome.value("message", ""));
+        if (outcome.contains("status")) SetHttpStatus(error, outcome["status"].get<int>());
+        return error;
+      };
 }
 
 Json WholeMilliseconds(const std::vector<absl::Duration>& durations) {

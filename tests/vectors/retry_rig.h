@@ -26,6 +26,8 @@ std::string NameOf(const absl::Status& error);
 // Is its class `name`, or derived from it, as PHP and Java know these classes?
 bool IsA(const absl::Status& error, const std::string& name);
 bool IsAnyOf(const absl::Status& error, const Json& names);
+// The same as a matcher.
+ErrorMatcher AnyNamed(const Json& names);
 // {"map": {class: retry?}, "default": retry?}: the most specific class decides.
 bool ClassifiedAsRetryable(const absl::Status& error, const Json& classify);
 

@@ -1,9 +1,11 @@
 // hyperf_session: a marpc::Retry with the case's policies, in their order.
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "marpc/retry/retry.h"
 #include "tests/vectors/kinds.h"
@@ -13,14 +15,40 @@
 namespace marpc::vectors {
 namespace {
 
-bool PredicateHolds(const Json& predicate, const Json& value) {
-  CheckKeys(predicate, "predicate", {"strictEquals", "always", "isFalsy"});
-  if (predicate.contains("always")) return predicate["always"].get<bool>();
-  if (predicate.contains("strictEquals")) {
-    const Json& other = predicate["strictEquals"];
-    return value.type_name() == std::string(other.type_name()) && value == other;
-  }
+// As PHP's == false.
+bool IsFalsy(const Json& value) {
   return value == false || value == 0 || value == "" || value == "0" || value == Json::array();
+}
+
+std::function<bool(ResultView)> ResultPredicate(const Json& predicate) {
+  if (predicate.is_null()) return nullptr;
+  CheckKeys(predicate, "predicate", {"strictEquals", "always", "isFalsy", "falsy"});
+  return WhenResult<Value>([predicate](const Value& value) {
+    if (predicate.contains("always")) return predicate["always"].get<bool>();
+    if (!predicate.contains("strictEquals")) return IsFalsy(value.json);
+    const Json& other = predicate["strictEquals"];
+    return value.json.is_number_float() == other.is_number_float() && value.json == other;
+  });
+}
+
+std::function<bool(const absl::Status&)> ErrorPredicate(const Json& predicate) {
+  if (predicate.is_null()) return nullptr;
+  CheckKeys(predicate, "predicate", {"always", "messageEquals", "messageContains"});
+  return [predicate](const absl::Status& error) {
+    if (predicate.contains("always")) return predicate["always"].get<bool>();
+    const std::string message(error.message());
+    if (predicate.contains("messageEquals")) return predicate["messageEquals"] == message;
+    return absl::StrContains(message, predicate.at("messageContains").get<std::string>());
+  };
+}
+
+ErrorRules RulesOf(const Json& policy) {
+  ErrorRules rules;
+  rules.ignore = {AnyNamed(policy.value("ignoreThrowables", Json::array()))};
+  rules.retry = {AnyNamed(policy.value("retryThrowables", Json::array({"Throwable"})))};
+  rules.retry_error = ErrorPredicate(policy.value("retryOnThrowablePredicate", Json()));
+  rules.retry_result = ResultPredicate(policy.value("retryOnResultPredicate", Json()));
+  return rules;
 }
 
 class HyperfCase {
@@ -71,7 +99,7 @@ class HyperfCase {
          "timeoutMs", "resetTimeoutMs", "ttlMs", "minRetriesPerSec", "percentCanRetry"});
     const std::string type = policy.at("type").get<std::string>();
     if (type == "classifier") {
-      policies_.push_back(RetryWhen(Classifier(policy)));
+      policies_.push_back(Classify(RulesOf(policy)));
       return true;
     }
     if (type == "max") {
@@ -102,19 +130,6 @@ class HyperfCase {
     settings.percent_can_retry = policy.value("percentCanRetry", 0.2);
     budget_ = std::make_shared<RetryBudget>(settings, rig_.clock().Now());
     policies_.push_back(Budget(budget_));
-  }
-
-  static std::function<bool(const RetryContext&)> Classifier(const Json& policy) {
-    return [policy](const RetryContext& context) {
-      const absl::Status& error = context.last_error();
-      if (!error.ok()) {
-        if (IsAnyOf(error, policy.value("ignoreThrowables", Json::array()))) return false;
-        return IsAnyOf(error, policy.value("retryThrowables", Json::array({"Throwable"})));
-      }
-      const Value* value = context.last_result().As<Value>();
-      const Json predicate = policy.value("retryOnResultPredicate", Json());
-      return value != nullptr && !predicate.is_null() && PredicateHolds(predicate, value->json);
-    };
   }
 
   static Backoff Waits(const Json& policy) {

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "marpc/retry/retry.h"
 #include "tests/vectors/kinds.h"
@@ -49,14 +48,16 @@ Backoff HulyBackoff(const Json& strategy) {
 Retry HulyRetryable(const std::string& which) {
   if (which == "all") return Retry::OnError();
   if (which == "none") return Retry::WhenError([](const absl::Status&) { return false; });
-  if (which == "network")
-    return Retry::WhenError(
-        [](const absl::Status& e) { return absl::StrContains(e.message(), "network"); });
+  if (which == "network") {
+    ErrorRules rules = ErrorRules::Transient();
+    // JavaScript's names for them.
+    for (const char* name : {"NetworkError", "FetchError", "AbortError", "TimeoutError",
+                             "ConnectionError", "ConnectionRefusedError"}) {
+      rules.retry.push_back(ErrorMatcher::Reason(name));
+    }
+    return Retry::With(Classify(std::move(rules)));
+  }
   throw Unmapped(absl::StrCat("isRetryable '", which, "' is not mapped"));
-}
-
-bool Listed(const Json& config, const char* key, const absl::Status& error) {
-  return config.contains(key) && IsAnyOf(error, config[key]);
 }
 
 }  // namespace
@@ -125,17 +126,16 @@ Json RunR4jSession(const VectorCase& vector) {
             {"kind", "maxAttempts", "waitMs", "retryExceptions", "ignoreExceptions",
              "retryOnResult", "failAfterMaxAttempts", "repeatLast", "draw", "draws"});
   RetryRig rig(config);
-  const auto wanted = [config](const RetryContext& context) {
-    const absl::Status& error = context.last_error();
-    if (error.ok()) {
-      const Value* value = context.last_result().As<Value>();
-      return value != nullptr && config.contains("retryOnResult") &&
-             value->json == config["retryOnResult"];
-    }
-    if (Listed(config, "ignoreExceptions", error)) return false;
-    return !config.contains("retryExceptions") || Listed(config, "retryExceptions", error);
-  };
-  Retry retry = rig.Under(Retry::When(wanted))
+  ErrorRules rules;
+  rules.ignore = {AnyNamed(config.value("ignoreExceptions", Json::array()))};
+  rules.retry = {AnyNamed(config.value("retryExceptions", Json::array({"Throwable"})))};
+  if (config.contains("retryOnResult")) {
+    rules.retry_result =
+        WhenResult<Value>([unwanted = config["retryOnResult"]](const Value& value) {
+          return value.json == unwanted;
+        });
+  }
+  Retry retry = rig.Under(Retry::With(Classify(std::move(rules))))
                     .Max(config.value("maxAttempts", 3))
                     .Sleep(Milliseconds(config.value("waitMs", Json(500))));
   if (config.value("failAfterMaxAttempts", false)) retry = retry.FailWhenSpent();
@@ -147,10 +147,10 @@ Json RunFailsafeSession(const VectorCase& vector) {
   CheckKeys(config, "config",
             {"kind", "maxRetries", "handle", "abortOn", "delayMs", "repeatLast", "draw", "draws"});
   RetryRig rig(config);
-  Retry retry = rig.Under(Retry::WhenError([config](const absl::Status& error) {
-    if (Listed(config, "abortOn", error)) return false;
-    return !config.contains("handle") || Listed(config, "handle", error);
-  }));
+  ErrorRules rules;
+  rules.ignore = {AnyNamed(config.value("abortOn", Json::array()))};
+  rules.retry = {AnyNamed(config.value("handle", Json::array({"Throwable"})))};
+  Retry retry = rig.Under(Retry::With(Classify(std::move(rules))));
   const int max_retries = config.value("maxRetries", 2);
   if (max_retries >= 0) retry = retry.Plus(MaxRetries(max_retries));
   if (config.contains("delayMs")) retry = retry.Sleep(Milliseconds(config["delayMs"]));

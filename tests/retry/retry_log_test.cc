@@ -1,0 +1,69 @@
+#include "marpc/retry/retry_log.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "marpc/retry/retry.h"
+#include "tests/retry/virtual_time.h"
+
+namespace marpc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class RetryLogTest : public ::testing::Test {
+ protected:
+  Retry Charging(Retry retry) {
+    return retry.Named("charge").Using(time_.environment()).Log([this](const RetryLogLine& line) {
+      lines_.push_back(line.ToString());
+    });
+  }
+
+  testing::VirtualTime time_;
+  std::vector<std::string> lines_;
+};
+
+TEST_F(RetryLogTest, OneLineARetryAndOneAtTheEnd) {
+  Charging(Retry::OnError().Max(2).Sleep(absl::Milliseconds(10)))
+      .Call([](RetryContext& context) {
+        return context.attempt() == 1 ? absl::UnavailableError("down") : absl::InternalError("ill");
+      })
+      .IgnoreError();
+  EXPECT_THAT(lines_, ElementsAre("event=retry operation=charge attempt=1 next=2 delay=10ms "
+                                  "code=UNAVAILABLE reason=\"down\"",
+                                  "event=retry_gave_up operation=charge attempts=2 code=INTERNAL "
+                                  "reason=\"no attempt left (2 made)\""));
+}
+
+TEST_F(RetryLogTest, TheInstanceIsNamedWhereThereIsOne) {
+  const RetryStack stack{.operation = "charge",
+                         .policies = {MaxAttempts(1)},
+                         .listeners = {},
+                         .log = [this](const RetryLogLine& l) { lines_.push_back(l.ToString()); }};
+  RetrySession session(std::make_shared<RetryStack>(stack), {}, time_.random);
+  session.Start(time_.clock.Now());
+  session.OnAttemptDone({.error = absl::InternalError("ill"), .instance = "b:1"},
+                        time_.clock.Now());
+  EXPECT_THAT(lines_, ElementsAre("event=retry_gave_up operation=charge attempts=1 instance=b:1 "
+                                  "code=INTERNAL reason=\"no attempt left (1 made)\""));
+}
+
+TEST_F(RetryLogTest, NothingOfASuccessAtOnceOfACancellationAndOfARejection) {
+  EXPECT_TRUE(Charging(Retry::OnError().Max(2)).Call([] { return absl::OkStatus(); }).ok());
+  const auto cancel = std::make_shared<CancelSignal>();
+  cancel->Cancel();
+  EXPECT_FALSE(Charging(Retry::OnError().Max(2))
+                   .Call([] { return absl::OkStatus(); }, {.cancel = cancel})
+                   .ok());
+  const auto breaker = std::make_shared<SessionBreaker>(absl::Seconds(1));
+  breaker->Open(time_.clock.Now());
+  EXPECT_FALSE(
+      Charging(Retry::OnError().Breaker(breaker)).Call([] { return absl::OkStatus(); }).ok());
+  EXPECT_THAT(lines_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace marpc
