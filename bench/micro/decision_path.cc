@@ -77,7 +77,7 @@ void Decide(const SnapshotCell<ServiceState>& cell, const google::protobuf::Byte
   CallSession session(cell, input);
   Step step = session.Start({Clock::Real().Now(), random});
   benchmark::DoNotOptimize(step.instance);
-  step = session.OnAttemptDone(AttemptOutcome(), {Clock::Real().Now(), random});
+  step = session.OnAttemptDone(step.attempt, AttemptOutcome(), {Clock::Real().Now(), random});
   benchmark::DoNotOptimize(step.status);
 }
 

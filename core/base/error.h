@@ -35,6 +35,8 @@ inline constexpr absl::string_view kClosed = "CLOSED";        // the consumer wa
 inline constexpr absl::string_view kPeerStatus =
     "PEER_STATUS";  // the peer's transport answered with a status
 inline constexpr absl::string_view kHandler = "HANDLER";  // the handler answered with a status
+inline constexpr absl::string_view kRefusedByPolicy =
+    "REFUSED_BY_POLICY";  // by a retry policy of the program's own
 inline constexpr absl::string_view kMocked = "MOCKED";
 inline constexpr absl::string_view kUnimplemented = "UNIMPLEMENTED";
 inline constexpr absl::string_view kOverloaded = "OVERLOADED";   // the provider's queue is full

@@ -89,6 +89,25 @@ struct RetryThrottleSettings {
 
 // Which failures are retried at all (core/retry/classifier.h).
 enum class RetryClassifier { kNetwork, kAll, kIdempotentSafe };
+// A second attempt beside one that is not answered in time (docs/design/retry.md).
+struct HedgingSettings {
+  bool enabled = false;
+  absl::Duration delay = absl::Milliseconds(50);
+  double percentile = 0;  // in (0, 100): the delay is that percentile of the latencies; 0: `delay`
+  int max_hedges = 1;
+  double max_share = 0.05;  // hedges per call, at most
+
+  friend bool operator==(const HedgingSettings&, const HedgingSettings&) = default;
+};
+
+// What a call does that is made while another one is handled (docs/design/retry.md, the chain).
+struct RetryChainSettings {
+  bool stop = true;         // no retries in the service of a retry
+  int max_depth = 0;        // retries only so many services from the edge; 0: any
+  int max_per_request = 0;  // retries of all calls made for one incoming request; 0: any number
+
+  friend bool operator==(const RetryChainSettings&, const RetryChainSettings&) = default;
+};
 
 struct RetrySettings {
   int max_retries = 0;                                  // excludes the first attempt
@@ -106,6 +125,12 @@ struct RetrySettings {
   BackoffSettings backoff;
   RetryBudgetSettings budget;
   RetryThrottleSettings throttle;
+  HedgingSettings hedging;
+  RetryChainSettings chain;
+  // `status == "PENDING"`: answers that are retried (marpc/retry/result_rule.h). Empty: none.
+  std::string retry_on_result;
+  // Policies of the program's own, by the names they were registered with.
+  std::vector<std::string> policies;
 
   friend bool operator==(const RetrySettings&, const RetrySettings&) = default;
 };

@@ -7,6 +7,7 @@
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/observe/log.h"
+#include "marpc/retry/hedging.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_throttle.h"
 
@@ -28,6 +29,15 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   policy->breaker = BreakerFor(method, policy->settings);
   policy->budget = BudgetFor(policy->settings.retry.budget);
   policy->throttle = ThrottleFor(policy->settings.retry.throttle);
+  const RetrySettings& retry = policy->settings.retry;
+  if (retry.hedging.enabled && policy->idempotent) {
+    policy->hedging = std::make_shared<Hedging>(retry.hedging, context_->clock.Now());
+  } else if (retry.hedging.enabled) {
+    Logger()->warn(
+        "{} is not hedged: it is not idempotent. Give it an idempotency_level in the .proto, or "
+        "retry.idempotent: true",
+        method.full_name);
+  }
   if (!policy->settings.fallback.empty()) {
     policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
   }

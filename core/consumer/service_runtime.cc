@@ -4,23 +4,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "marpc/base/error.h"
 #include "marpc/consumer/gray_marks.h"
 #include "marpc/invoker/blocking_call.h"
+#include "marpc/invoker/hedged_call.h"
 
 namespace marpc {
 namespace {
 
 // How long a connection to an instance that left is kept for calls that picked it just before.
 constexpr absl::Duration kRetireAfter = absl::Seconds(5);
-
-std::shared_ptr<const ServiceState> StateWithoutList(const std::string& service,
-                                                     absl::Status unusable) {
-  auto state = std::make_shared<ServiceState>();
-  state->service = service;
-  state->unusable = std::move(unusable);
-  return state;
-}
 
 absl::Status Closed() {
   return FrameworkError(absl::StatusCode::kUnavailable, reason::kClosed, "the consumer is closed");
@@ -44,10 +38,14 @@ ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::st
                                std::unique_ptr<LoadBalancer> balancer)
     : context_(std::move(context)),
       service_(std::move(service)),
-      cell_(StateWithoutList(service_, NotReady())),
+      cell_(nullptr),
       routers_(std::move(routers)),
       balancer_(std::move(balancer)),
-      maker_(context_, service_) {}
+      maker_(context_, service_),
+      unusable_(NotReady()) {
+  absl::MutexLock lock(&mutex_);
+  Publish();
+}
 
 ServiceRuntime::~ServiceRuntime() { Close(); }
 
@@ -66,7 +64,8 @@ void ServiceRuntime::Subscribe() {
   info.set_reason(std::string(reason::kNoAvailableInstance));
   SetErrorInfo(status, info);
   absl::MutexLock lock(&mutex_);
-  cell_.Store(StateWithoutList(service_, std::move(status)));
+  unusable_ = std::move(status);
+  Publish();
 }
 
 absl::Status ServiceRuntime::NotReady() const {
@@ -92,9 +91,9 @@ absl::Status ServiceRuntime::WaitForList() {
   mutex_.AwaitWithTimeout(absl::Condition(&ready), std::max(until - now, absl::ZeroDuration()));
   if (closed_) return Closed();
   if (list_ != nullptr) return absl::OkStatus();
-  absl::Status status = NotReady();
-  cell_.Store(StateWithoutList(service_, status));
-  return status;
+  unusable_ = NotReady();
+  Publish();
+  return unusable_;
 }
 
 void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
@@ -102,6 +101,7 @@ void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
   if (closed_) return;
   UpdateInstances(*list);
   list_ = std::move(list);
+  unusable_ = absl::OkStatus();
   Publish();
 }
 
@@ -138,29 +138,35 @@ void ServiceRuntime::RetireLater(std::shared_ptr<Connection> connection) {
 }
 
 void ServiceRuntime::Publish() {
-  if (list_ == nullptr || closed_) return;
-  const std::set<Endpoint> marked = context_->gray->Marked();
   auto state = std::make_shared<ServiceState>();
   state->service = service_;
   state->counters = counters_;
-  state->confirmed_at = list_->confirmed_at;
-  state->source = list_->source;
   state->methods = policies_;
-  state->candidates.reserve(list_->instances.size());
+  state->unusable = unusable_;
+  state->closed = closed_;
+  // Mocks, caches and fallbacks answer without a list, too.
+  if (unusable_.ok()) AddInstances(*state);
+  cell_.Store(std::move(state));
+}
+
+void ServiceRuntime::AddInstances(ServiceState& state) {
+  const std::set<Endpoint> marked = context_->gray->Marked();
+  state.confirmed_at = list_->confirmed_at;
+  state.source = list_->source;
+  state.candidates.reserve(list_->instances.size());
   for (const Instance& instance : list_->instances) {
     if (instance.weight == 0) continue;  // drained
     const std::shared_ptr<ConnectedInstance>& live = live_.at(instance.endpoint);
-    state->live.push_back(live);
-    state->candidates.push_back({instance,
-                                 instance.gray || list_->gray_marks.contains(instance.endpoint) ||
-                                     marked.contains(instance.endpoint),
-                                 live.get()});
+    state.live.push_back(live);
+    state.candidates.push_back({instance,
+                                instance.gray || list_->gray_marks.contains(instance.endpoint) ||
+                                    marked.contains(instance.endpoint),
+                                live.get()});
   }
   RouteTable::Pool all;
-  all.reserve(state->candidates.size());
-  for (const Candidate& candidate : state->candidates) all.push_back(&candidate);
-  state->routes = std::make_unique<RouteTree>(routers_, *balancer_, all);
-  cell_.Store(std::move(state));
+  all.reserve(state.candidates.size());
+  for (const Candidate& candidate : state.candidates) all.push_back(&candidate);
+  state.routes = std::make_unique<RouteTree>(routers_, *balancer_, all);
 }
 
 void ServiceRuntime::OnGrayMarksChanged() {
@@ -181,7 +187,7 @@ absl::Status ServiceRuntime::Call(const Method& method,
                                   const google::protobuf::MessageLite& request,
                                   google::protobuf::MessageLite* reply,
                                   const CallOptions& options) {
-  if (static_cast<size_t>(method.ordinal) >= cell_.Load()->methods.size()) PublishMethod(method);
+  if (PrepareMethod(method)) return CallHedged(method, request, reply, options);
   const RpcContext* context = &RpcContext::Current();
   std::optional<RpcContext> merged;
   if (!options.context.empty()) context = &merged.emplace(Merged(options.context));
@@ -201,16 +207,47 @@ absl::Status ServiceRuntime::Call(const Method& method,
   input.cancel = &cancel;
   input.report = options.report;
   CallSession session(cell_, input);
-  absl::Status status =
-      RunBlocking(session, input, metadata.empty() ? nullptr : &metadata, cancel, context_->clock);
+  absl::Status status = RunBlocking(session, input, metadata, cancel, context_->clock);
   context_->in_flight.Leave(entry);
   return status;
 }
 
-void ServiceRuntime::StartAsync(AsyncRequest request) {
-  if (static_cast<size_t>(request.method->ordinal) >= cell_.Load()->methods.size()) {
-    PublishMethod(*request.method);
+// Several attempts at once need the asynchronous driver; the thread waits for it.
+absl::Status ServiceRuntime::CallHedged(const Method& method,
+                                        const google::protobuf::MessageLite& request,
+                                        google::protobuf::MessageLite* reply,
+                                        const CallOptions& options) {
+  absl::Status result;
+  absl::Notification ended;
+  AsyncRequest call;
+  call.method = &method;
+  call.request = &request;
+  call.reply = reply;
+  call.deadline = DeadlineFrom(options.timeout, context_->clock.Now());
+  call.context = options.context;
+  call.cancel = options.cancel;
+  call.report = options.report;
+  call.done = [&](absl::Status status) {
+    result = std::move(status);
+    ended.Notify();
+  };
+  StartAsync(std::move(call));
+  ended.WaitForNotification();
+  return result;
+}
+
+bool ServiceRuntime::PrepareMethod(const Method& method) {
+  const size_t ordinal = method.ordinal;
+  std::shared_ptr<const ServiceState> state = cell_.Load();
+  if (ordinal >= state->methods.size()) {
+    PublishMethod(method);
+    state = cell_.Load();
   }
+  return state->methods[ordinal]->hedging != nullptr;
+}
+
+void ServiceRuntime::StartAsync(AsyncRequest request) {
+  const bool hedged = PrepareMethod(*request.method);
   AsyncCall::Parcel parcel;
   parcel.context = Merged(request.context);
   parcel.metadata = std::move(request.metadata);
@@ -225,8 +262,10 @@ void ServiceRuntime::StartAsync(AsyncRequest request) {
   input.reply = request.reply;
   input.deadline = request.deadline;
   input.report = request.report;
-  AsyncCall::Start({cell_, context_->clock, context_->timers, context_->in_flight}, input,
-                   std::move(parcel));
+  const CallEnvironment environment = {cell_, context_->clock, context_->timers,
+                                       context_->in_flight};
+  if (hedged) return HedgedCall::Start(environment, input, std::move(parcel));
+  AsyncCall::Start(environment, input, std::move(parcel));
 }
 
 std::optional<CircuitBreaker::Snapshot> ServiceRuntime::Breaker(const Method& method) {
@@ -244,7 +283,8 @@ void ServiceRuntime::Close() {
     absl::MutexLock lock(&mutex_);
     closed_ = true;
     live.swap(live_);
-    cell_.Store(StateWithoutList(service_, Closed()));
+    unusable_ = Closed();
+    Publish();
   }
   for (const auto& [endpoint, instance] : live) instance->connection().Retire();
 }

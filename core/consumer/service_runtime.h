@@ -69,9 +69,14 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   void OnList(std::shared_ptr<const ServiceSnapshot> list);
   // Publishes a state made of the list, the marks and the methods as they are now.
   void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddInstances(ServiceState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UpdateInstances(const ServiceSnapshot& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RetireLater(std::shared_ptr<Connection> connection);
   void PublishMethod(const Method& method);
+  // Makes the method's policy at its first call. True when it is hedged.
+  bool PrepareMethod(const Method& method);
+  absl::Status CallHedged(const Method& method, const google::protobuf::MessageLite& request,
+                          google::protobuf::MessageLite* reply, const CallOptions& options);
   absl::Status NotReady() const;
 
   const std::shared_ptr<ConsumerContext> context_;
@@ -87,6 +92,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   std::map<Endpoint, std::string> owners_ ABSL_GUARDED_BY(mutex_);
   MethodPolicies maker_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const MethodPolicy>> policies_ ABSL_GUARDED_BY(mutex_);
+  // Why there is no list to use; OK once there is one.
+  absl::Status unusable_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Subscription> subscription_;
 };

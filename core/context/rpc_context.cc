@@ -115,6 +115,9 @@ void EncodeContext(const RpcContext& context,
     if (!IsPrintable(value)) absl::StrAppend(&encoded, kBinarySuffix);
     metadata.emplace_back(std::move(encoded), value);
   }
+  if (context.inbound() != nullptr) {
+    metadata.emplace_back(kDepthMetadata, absl::StrCat(context.inbound()->depth));
+  }
 }
 
 bool DecodeContextEntry(absl::string_view metadata_key, absl::string_view metadata_value,

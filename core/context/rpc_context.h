@@ -17,6 +17,8 @@
 #ifndef MARPC_CONTEXT_RPC_CONTEXT_H_
 #define MARPC_CONTEXT_RPC_CONTEXT_H_
 
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,7 +30,19 @@
 
 namespace marpc {
 
-// A value type; copies are independent. Not thread-safe.
+// The request that is being handled, as far as the calls made in its service must know it. Shared
+// by them, on whatever threads they are made.
+struct InboundCall {
+  // Attempts of the same call before this one: it is itself a retry, or a hedge, when > 0.
+  int previous_attempts = 0;
+  // Services between the edge and this one, itself included.
+  int depth = 1;
+  // Retries made in its service so far.
+  std::atomic<int> retries{0};
+};
+
+// A value type; copies are independent, but for what they share of the inbound call. Not
+// thread-safe.
 class RpcContext {
  public:
   using Entries = std::vector<std::pair<std::string, std::string>>;  // sorted by key
@@ -50,6 +64,10 @@ class RpcContext {
   MonotonicTime deadline() const { return deadline_; }
   void set_deadline(MonotonicTime deadline) { deadline_ = deadline; }
 
+  // Null: no request is being handled.
+  const std::shared_ptr<InboundCall>& inbound() const { return inbound_; }
+  void set_inbound(std::shared_ptr<InboundCall> inbound) { inbound_ = std::move(inbound); }
+
   // Puts a context in force on this thread and restores the one before at its end. Scopes nest; one
   // must end on the thread that began it.
   class Scope;
@@ -57,6 +75,7 @@ class RpcContext {
  private:
   Entries entries_;
   MonotonicTime deadline_ = MonotonicTime::InfiniteFuture();
+  std::shared_ptr<InboundCall> inbound_;
 };
 
 class RpcContext::Scope {
@@ -78,8 +97,14 @@ class RpcContext::Scope {
   const RpcContext* previous_;
 };
 
-// The metadata form of an entry, and back. Encode appends to `metadata`; Decode answers false for a
-// metadata key that is not of a context entry.
+// Tells the next service how far from the edge it is; sent by calls that are made in the service of
+// another one.
+inline constexpr absl::string_view kDepthMetadata = "marpc-depth";
+// Attempts of the same call before this one (gRFC A6); sent with every attempt but the first.
+inline constexpr absl::string_view kPreviousAttemptsMetadata = "grpc-previous-rpc-attempts";
+
+// The metadata form of the entries and of the depth, and back. Encode appends to `metadata`; Decode
+// answers false for a metadata key that is not of a context entry.
 void EncodeContext(const RpcContext& context,
                    std::vector<std::pair<std::string, std::string>>& metadata);
 bool DecodeContextEntry(absl::string_view metadata_key, absl::string_view metadata_value,

@@ -2,18 +2,15 @@
 #ifndef MARPC_INVOKER_ASYNC_CALL_H_
 #define MARPC_INVOKER_ASYNC_CALL_H_
 
-#include <cstdint>
 #include <memory>
-#include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "marpc/base/cancel.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/timer_queue.h"
 #include "marpc/invoker/call_session.h"
+#include "marpc/invoker/call_wait.h"
 #include "marpc/invoker/in_flight_calls.h"
 #include "marpc/transport/transport.h"
 
@@ -27,8 +24,8 @@ struct CallEnvironment {
   InFlightCalls& in_flight;
 };
 
-// Keeps itself alive until it has ended.
-class AsyncCall final : public std::enable_shared_from_this<AsyncCall>, CancelSignal::Observer {
+// Keeps itself alive until it has ended. For calls that are not hedged; see HedgedCall.
+class AsyncCall final : public std::enable_shared_from_this<AsyncCall> {
  public:
   // What a call brings along and keeps until its end.
   struct Parcel {
@@ -51,11 +48,7 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall>, CancelSi
  private:
   void Drive(Step step);
   void Attempt(const Step& step);
-  // Waits for `until` and, if given, for `pending`; goes on by Wake().
-  void Wait(MonotonicTime until, std::shared_ptr<PendingAnswer> pending);
-  void Wake(uint64_t wait);
-  void WakeSoon(uint64_t wait);
-  void OnCancel() override;
+  void Wait(const Step& step);
   void End(absl::Status status);
   Moment Now() const { return {environment_.clock.Now(), RandomSource::OfThisThread()}; }
 
@@ -66,12 +59,7 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall>, CancelSi
   InFlightCalls::Entry entry_;
   bool entered_ = false;
 
-  // One wait at a time; the first to move its number on ends it. Odd while a wait is on.
-  absl::Mutex mutex_;
-  uint64_t wait_ ABSL_GUARDED_BY(mutex_) = 0;
-  TimerQueue::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
-  PendingAnswer::Ticket ticket_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<PendingAnswer> awaited_;  // of the thread that goes on with the call
+  CallWait wait_;
 };
 
 }  // namespace marpc

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
+#include "marpc/invoker/attempt_request.h"
 #include "marpc/invoker/connected_instance.h"
 
 namespace marpc {
@@ -41,7 +42,7 @@ void Wait(MonotonicTime until, PendingAnswer* answer, CancelSignal& cancel, cons
 
 }  // namespace
 
-absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata* metadata,
+absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata& metadata,
                          CancelSignal& cancel, const Clock& clock) {
   RandomSource& random = RandomSource::OfThisThread();
   const auto moment = [&] { return Moment{clock.Now(), random}; };
@@ -52,17 +53,10 @@ absl::Status RunBlocking(CallSession& session, const CallInput& input, const Met
       step = session.OnWaited(moment());
       continue;
     }
-    AttemptRequest attempt;
-    attempt.method = input.method;
-    attempt.request = input.request;
-    attempt.reply = input.reply;
-    attempt.deadline = step.deadline;
-    attempt.metadata = metadata;
-    attempt.previous_attempts = step.previous_attempts;
-    attempt.cancel = &cancel;
-    AttemptOutcome outcome =
-        static_cast<ConnectedInstance*>(step.instance)->connection().Call(attempt);
-    step = session.OnAttemptDone(std::move(outcome), moment());
+    AttemptOutcome outcome = static_cast<ConnectedInstance*>(step.instance)
+                                 ->connection()
+                                 .Call(RequestOf(input, step, metadata, cancel));
+    step = session.OnAttemptDone(step.attempt, std::move(outcome), moment());
   }
   return std::move(step.status);
 }

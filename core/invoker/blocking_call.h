@@ -10,8 +10,9 @@
 
 namespace marpc {
 
-// Runs `session`, which was made from `input`, to its end. `cancel` is the input's.
-absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata* metadata,
+// Runs `session`, which was made from `input`, to its end. `cancel` is the input's. Not for methods
+// that are hedged: HedgedCall runs these.
+absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata& metadata,
                          CancelSignal& cancel, const Clock& clock);
 
 }  // namespace marpc

@@ -4,35 +4,21 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/util/time_util.h"
 #include "marpc/base/error.h"
+#include "marpc/invoker/retry_chain.h"
 #include "marpc/observe/log.h"
+#include "marpc/retry/hedging.h"
+#include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_throttle.h"
 
 namespace marpc {
 namespace {
 
-google::protobuf::Duration ToProto(absl::Duration d) {
-  return google::protobuf::util::TimeUtil::NanosecondsToDuration(absl::ToInt64Nanoseconds(d));
-}
+// A peer that asks for a longer wait asks for none: nobody waits for an answer that long.
+constexpr absl::Duration kLongestPushback = absl::Minutes(1);
 
-std::string AgeInWords(absl::Duration age) {
-  if (age < absl::Milliseconds(1)) return "less than 1ms";
-  return absl::FormatDuration(absl::Trunc(age, absl::Milliseconds(1)));
-}
-
-absl::string_view SourceInWords(ServiceSnapshot::Source source) {
-  switch (source) {
-    case ServiceSnapshot::Source::kKept:
-      return ", kept while the registry gives no better one";
-    case ServiceSnapshot::Source::kDisk:
-      return ", read from the snapshot on disk";
-    case ServiceSnapshot::Source::kRegistry:
-      break;
-  }
-  return "";
-}
+void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace
 
@@ -41,13 +27,17 @@ CallSession::CallSession(const SnapshotCell<ServiceState>& cell, const CallInput
 
 CallSession::~CallSession() {
   if (done_ || policy_ == nullptr) return;
-  if (permit_out_) policy_->breaker->Release(permit_);
+  for (const InFlight& attempt : in_flight_) {
+    if (attempt.permit_out) policy_->breaker->Release(attempt.permit);
+  }
   AbandonFilters(absl::CancelledError("dropped"), MonotonicTime());
 }
 
 Step CallSession::Start(const Moment& moment) {
   states_.push_back(cell_.Load());
-  if (!state().unusable.ok()) return Done(state().unusable, CallReport::Answer::kNone);
+  if (state().closed) {
+    return Done(state().unusable, CallReport::Answer::kNone, moment.now);
+  }
   policy_ = state().methods[input_.method->ordinal].get();
   deadline_ = std::min(input_.deadline, input_.context->deadline());
   const absl::Duration total = policy_->settings.retry.total_timeout;
@@ -69,7 +59,7 @@ Step CallSession::RunFilters(const Moment& moment) {
     if (verdict.kind == Filter::Verdict::Kind::kContinue) continue;
     if (verdict.kind == Filter::Verdict::Kind::kAnswer) {
       AbandonFilters(absl::CancelledError("answered by another filter"), moment.now);
-      return Done(std::move(verdict.status), verdict.answer);
+      return Done(std::move(verdict.status), verdict.answer, moment.now);
     }
     Step step;
     step.kind = Step::Kind::kWait;
@@ -78,6 +68,15 @@ Step CallSession::RunFilters(const Moment& moment) {
     return step;
   }
   if (policy_->budget != nullptr) policy_->budget->Deposit(moment.now);
+  if (policy_->hedging != nullptr) policy_->hedging->OnCall(moment.now);
+  if (!policy_->retry_policies.empty() || !policy_->retry_listeners.empty()) {
+    own_policies_ = std::make_unique<SessionPolicies>(
+        policy_->retry_policies, policy_->retry_listeners,
+        RetryContext(input_.method->full_name, moment.now, deadline_, moment.random));
+    if (absl::Status refused = own_policies_->Open(); !refused.ok()) {
+      return FinishUnanswered(std::move(refused), moment.now);
+    }
+  }
   return NextAttempt(moment);
 }
 
@@ -103,7 +102,6 @@ Step CallSession::Retry(const Moment& moment) {
   // The list may have changed since: a retry sees the newest.
   std::shared_ptr<const ServiceState> newest = cell_.Load();
   if (newest != states_.back()) states_.push_back(std::move(newest));
-  if (!state().unusable.ok()) return FinishWithoutRetry(moment.now);
   return NextAttempt(moment);
 }
 
@@ -112,285 +110,299 @@ Step CallSession::Retry(const Moment& moment) {
 Step CallSession::NextAttempt(const Moment& moment) {
   if (cancelled()) return FinishCancelled(moment.now);
   if (moment.now >= deadline_) return FinishPastDeadline(moment.now);
+  if (!state().unusable.ok()) {
+    if (last_.has_value()) return FinishWithoutRetry(moment.now);
+    return FinishUnanswered(state().unusable, moment.now, /*ask_fallback=*/!state().closed);
+  }
+  InFlight attempt;
   if (policy_->breaker != nullptr) {
     const CircuitBreaker::Admission admission = policy_->breaker->TryAcquire(moment.now);
     if (!admission.allowed) return RefuseForBreaker(admission, moment.now);
-    permit_ = admission.permit;
-    permit_out_ = true;
+    Acquire(attempt, admission);
   }
-  LiveInstance* picked = PickInstance(moment);
-  if (picked == nullptr) {
-    TellBreaker(Classification::Health::kUnknown, moment.now);
+  attempt.instance = PickInstance(moment);
+  if (attempt.instance == nullptr) {
+    TellBreaker(attempt, Classification::Health::kUnknown, moment.now);
     return RefuseForLackOfInstance(moment.now);
   }
-  current_ = picked;
-  attempt_started_ = moment.now;
+  if (last_.has_value()) Count(state().counters->retries);
+  return Begin(attempt, moment.now);
+}
+
+Step CallSession::Begin(InFlight attempt, MonotonicTime now) {
+  attempt.number = attempts_made_++;
+  attempt.started_at = now;
   Step step;
   step.kind = Step::Kind::kAttempt;
-  step.instance = current_;
+  step.instance = attempt.instance;
+  step.attempt = attempt.number;
   const absl::Duration timeout = policy_->settings.retry.timeout;
-  step.deadline =
-      timeout > absl::ZeroDuration() ? std::min(moment.now + timeout, deadline_) : deadline_;
-  step.previous_attempts = attempts_made_++;
-  if (attempts_made_ > 1) state().counters->retries.fetch_add(1, std::memory_order_relaxed);
+  step.deadline = timeout > absl::ZeroDuration() ? std::min(now + timeout, deadline_) : deadline_;
+  if (policy_->hedging != nullptr && hedges_made_ < policy_->hedging->max_hedges()) {
+    step.hedge_at = now + policy_->hedging->Delay(now);
+  }
+  in_flight_.push_back(attempt);
+  if (own_policies_ != nullptr) own_policies_->OnAttempt(attempt.number);
   return step;
 }
 
-LiveInstance* CallSession::PickInstance(const Moment& moment) {
-  const ServiceState& service = state();
-  if (current_ != nullptr && !policy_->settings.retry.switch_instance_on_retry) {
-    for (const Candidate& candidate : service.candidates) {
-      if (candidate.live == current_) return current_;
-    }
+Step CallSession::OnHedgeTime(const Moment& moment) {
+  Step step;
+  if (TryHedge(moment, step)) return step;
+  step.kind = Step::Kind::kGoOn;
+  return step;
+}
+
+bool CallSession::TryHedge(const Moment& moment, Step& step) {
+  Hedging* hedging = policy_->hedging.get();
+  if (hedging == nullptr || hedges_made_ >= hedging->max_hedges() || done_) return false;
+  if (cancelled() || moment.now >= deadline_ || !state().unusable.ok()) return false;
+  if (!ChainRefusal(policy_->settings.retry.chain, *input_.context).empty()) return false;
+  InFlight attempt;
+  attempt.hedge = true;
+  attempt.instance = PickOther(moment);
+  if (attempt.instance == nullptr) return false;
+  if (policy_->breaker != nullptr) {
+    const CircuitBreaker::Admission admission = policy_->breaker->TryAcquire(moment.now);
+    if (!admission.allowed) return false;
+    Acquire(attempt, admission);
   }
+  bool paid = hedging->TryTake(moment.now);
+  if (paid && policy_->budget != nullptr && !policy_->budget->TryWithdraw(moment.now)) {
+    hedging->GiveBack(moment.now);
+    paid = false;
+  }
+  if (!paid) {
+    TellBreaker(attempt, Classification::Health::kUnknown, moment.now);
+    Count(state().counters->hedges_refused);
+    return false;
+  }
+  ++hedges_made_;
+  Count(state().counters->hedges);
+  step = Begin(attempt, moment.now);
+  return true;
+}
+
+LiveInstance* CallSession::PickUntried(absl::Span<const LiveInstance* const> tried,
+                                       const Moment& moment) {
+  const ServiceState& service = state();
   const RouteQuery route{*input_.method, *input_.context, moment.random};
   const bool any_unreachable =
       service.counters->unreachable_instances.load(std::memory_order_relaxed) > 0;
-  const auto pick = [&] {
-    const RouteTree::Picked picked = service.routes->Pick(
-        route, PickQuery{tried_, moment.random, moment.now, any_unreachable}, memo_);
-    if (picked.fell_back)
-      service.counters->router_fallbacks.fetch_add(1, std::memory_order_relaxed);
-    return picked.instance;
-  };
-  LiveInstance* instance = pick();
+  const RouteTree::Picked picked = service.routes->Pick(
+      route, PickQuery{tried, moment.random, moment.now, any_unreachable}, memo_);
+  if (picked.fell_back) Count(service.counters->router_fallbacks);
+  return picked.instance;
+}
+
+LiveInstance* CallSession::PickInstance(const Moment& moment) {
+  if (last_instance_ != nullptr && !policy_->settings.retry.switch_instance_on_retry) {
+    for (const Candidate& candidate : state().candidates) {
+      if (candidate.live == last_instance_) return last_instance_;
+    }
+  }
+  LiveInstance* instance = PickUntried(tried_, moment);
   // All were tried: start over, but for the one that failed just now if there is another.
   if (instance == nullptr && tried_.size() > 1) {
     tried_.erase(tried_.begin(), tried_.end() - 1);
-    instance = pick();
+    instance = PickUntried(tried_, moment);
   }
   if (instance == nullptr && !tried_.empty()) {
     tried_.clear();
-    instance = pick();
+    instance = PickUntried(tried_, moment);
   }
   return instance;
 }
 
-void CallSession::NoteReachable(bool reachable, MonotonicTime now) {
+LiveInstance* CallSession::PickOther(const Moment& moment) {
+  absl::InlinedVector<const LiveInstance*, 4> not_these = tried_;
+  for (const InFlight& attempt : in_flight_) not_these.push_back(attempt.instance);
+  return PickUntried(not_these, moment);
+}
+
+void CallSession::NoteReachable(const InFlight& attempt, bool reachable, MonotonicTime now) {
   std::atomic<int>& unreachable = state().counters->unreachable_instances;
   if (!reachable) {
-    if (current_->OnUnreachable(now)) unreachable.fetch_add(1, std::memory_order_relaxed);
-  } else if (unreachable.load(std::memory_order_relaxed) > 0 && current_->OnReachable()) {
+    if (attempt.instance->OnUnreachable(now)) unreachable.fetch_add(1, std::memory_order_relaxed);
+  } else if (unreachable.load(std::memory_order_relaxed) > 0 && attempt.instance->OnReachable()) {
     unreachable.fetch_sub(1, std::memory_order_relaxed);
   }
 }
 
-Step CallSession::OnAttemptDone(AttemptOutcome outcome, const Moment& moment) {
-  if (!outcome.status.ok()) return OnFailure(std::move(outcome), moment);
-  NoteReachable(true, moment.now);
-  TellBreaker(Classification::Health::kGood, moment.now);
+Step CallSession::OnAttemptDone(int number, AttemptOutcome outcome, const Moment& moment) {
+  const auto it = std::find_if(in_flight_.begin(), in_flight_.end(),
+                               [&](const InFlight& one) { return one.number == number; });
+  const InFlight attempt = *it;
+  in_flight_.erase(it);
+  last_instance_ = attempt.instance;
+  if (outcome.status.ok()) return OnAnswer(attempt, moment);
+  return OnFailure(attempt, std::move(outcome), moment);
+}
+
+Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
+  NoteReachable(attempt, true, moment.now);
+  TellBreaker(attempt, Classification::Health::kGood, moment.now);
+  const absl::Duration latency = moment.now - attempt.started_at;
   if (policy_->throttle != nullptr) policy_->throttle->OnSuccess();
-  if (input_.report != nullptr) Record(absl::OkStatus(), "answered", moment.now);
+  if (policy_->hedging != nullptr) policy_->hedging->OnAnswer(latency, moment.now);
+  if (attempt.hedge) Count(state().counters->hedges_won);
+  if (own_policies_ != nullptr) {
+    own_policies_->At(moment.now, moment.random);
+    own_policies_->OnAnswer(*input_.reply, attempt.instance->endpoint().ToString());
+  }
+  if (policy_->result_rule != nullptr && policy_->result_rule->Matches(*input_.reply)) {
+    Classification classification;
+    classification.retryable = true;
+    classification.why = "the answer is one to be retried (retry.retryOnResult)";
+    absl::Duration delay;
+    const absl::string_view why_not = WhyNoRetry(classification, std::nullopt, moment, delay);
+    const absl::string_view verdict = why_not.empty() ? classification.why : why_not;
+    log_.Add({attempt.instance, latency, absl::OkStatus(), verdict});
+    last_ = LastOutcome{absl::OkStatus(), /*answered=*/true};
+    return RetryOrFinish(attempt, classification.why, why_not, delay, moment);
+  }
+  if (input_.report != nullptr) {
+    log_.Add({attempt.instance, latency, absl::OkStatus(), "answered"});
+  }
   return FinishAnswered(absl::OkStatus(), moment.now);
 }
 
-Step CallSession::OnFailure(AttemptOutcome outcome, const Moment& moment) {
-  const RetrySettings& settings = policy_->settings.retry;
-  const Classification classification = Classify(outcome, settings, policy_->idempotent);
-  TellBreaker(classification.health, moment.now);
+Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, const Moment& moment) {
+  const Classification classification =
+      Classify(outcome, policy_->settings.retry, policy_->idempotent);
+  TellBreaker(attempt, classification.health, moment.now);
   if (outcome.source == AttemptOutcome::Source::kNetwork) {
-    NoteReachable(false, moment.now);
+    NoteReachable(attempt, false, moment.now);
   } else if (classification.health == Classification::Health::kGood) {
-    NoteReachable(true, moment.now);
+    NoteReachable(attempt, true, moment.now);
   }
-  if (std::find(tried_.begin(), tried_.end(), current_) == tried_.end()) tried_.push_back(current_);
+  if (std::find(tried_.begin(), tried_.end(), attempt.instance) == tried_.end()) {
+    tried_.push_back(attempt.instance);
+  }
+  if (own_policies_ != nullptr) {
+    own_policies_->At(moment.now, moment.random);
+    own_policies_->OnError(outcome.status, attempt.instance->endpoint().ToString());
+  }
 
   const bool told_not_to = outcome.pushback.has_value() && *outcome.pushback < absl::ZeroDuration();
   if (policy_->throttle != nullptr && (classification.retryable || told_not_to)) {
     policy_->throttle->OnFailure();
   }
-  absl::Duration delay;
-  const absl::string_view why_not = WhyNoRetry(classification, outcome, moment, delay);
-  Record(outcome.status, why_not.empty() ? classification.why : why_not, moment.now);
-  last_error_ = Describe(outcome, classification);
-  if (!why_not.empty()) {
-    const bool business = classification.origin == ErrorInfo::BUSINESS;
-    if (business) return FinishAnswered(std::move(last_error_), moment.now);
-    return FinishUnanswered(std::move(last_error_), moment.now,
-                            outcome.source != AttemptOutcome::Source::kLocal);
+  const bool answered = classification.origin == ErrorInfo::BUSINESS;
+  const absl::Duration latency = moment.now - attempt.started_at;
+  // Others are still under way: what can be retried leaves the word to them.
+  if (!in_flight_.empty() && classification.retryable) {
+    log_.Add({attempt.instance, latency, outcome.status, "another attempt is under way"});
+    last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification), answered};
+    return OnHedgeTime(moment);
   }
+  absl::Duration delay;
+  const absl::string_view why_not = WhyNoRetry(classification, outcome.pushback, moment, delay);
+  log_.Add(
+      {attempt.instance, latency, outcome.status, why_not.empty() ? classification.why : why_not});
+  last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification), answered};
+  if (outcome.source == AttemptOutcome::Source::kLocal && !why_not.empty()) {
+    return FinishUnanswered(std::move(last_->status), moment.now, /*ask_fallback=*/false);
+  }
+  return RetryOrFinish(attempt, classification.why, why_not, delay, moment);
+}
+
+Step CallSession::RetryOrFinish(const InFlight& attempt, absl::string_view why,
+                                absl::string_view why_not, absl::Duration delay,
+                                const Moment& moment) {
+  if (!why_not.empty()) return FinishWithLast(moment.now);
+  ++retries_decided_;
   if (const auto logger = Logger(); logger->should_log(spdlog::level::info)) {
     logger->info(
         "event=retry method={} attempt={} next={} delay={} instance={} code={} reason=\"{}\"",
         input_.method->full_name, attempts_made_, attempts_made_ + 1, absl::FormatDuration(delay),
-        current_->endpoint().ToString(), absl::StatusCodeToString(outcome.status.code()),
-        std::string(classification.why));
+        attempt.instance->endpoint().ToString(), absl::StatusCodeToString(last_->status.code()),
+        std::string(why));
   }
   return delay > absl::ZeroDuration() ? BackOff(moment.now + delay) : Retry(moment);
 }
 
 absl::string_view CallSession::WhyNoRetry(const Classification& classification,
-                                          const AttemptOutcome& outcome, const Moment& moment,
-                                          absl::Duration& delay) {
+                                          const std::optional<absl::Duration>& pushback,
+                                          const Moment& moment, absl::Duration& delay) {
   const RetrySettings& settings = policy_->settings.retry;
+  CallCounters& counters = *state().counters;
   if (!classification.retryable) return classification.why;
-  if (attempts_made_ > settings.max_retries) return "no retry left (retry.maxRetries)";
-  if (outcome.pushback.has_value() && *outcome.pushback < absl::ZeroDuration()) {
-    return "the peer asked not to retry";
+  spent_ = true;
+  if (retries_decided_ >= settings.max_retries) {
+    if (settings.max_retries > 0) Count(counters.retries_exhausted);
+    return "no retry left (retry.maxRetries)";
   }
-  delay = outcome.pushback.has_value()
-              ? *outcome.pushback
-              : BackoffDelay(settings.backoff, attempts_made_, moment.random, backoff_memory_);
-  if (moment.now + delay >= deadline_) return "the next attempt could not end before the deadline";
+  if (const absl::string_view refusal = ChainRefusal(settings.chain, *input_.context);
+      !refusal.empty()) {
+    Count(counters.retries_refused_by_chain);
+    return refusal;
+  }
+  if (pushback.has_value() && (*pushback < absl::ZeroDuration() || *pushback > kLongestPushback)) {
+    Count(counters.retries_refused_by_pushback);
+    return *pushback < absl::ZeroDuration() ? "the peer asked not to retry"
+                                            : "the peer asked to wait for more than a minute";
+  }
+  absl::Duration own_wait;
+  if (own_policies_ != nullptr) {
+    RetryVerdict verdict = own_policies_->MayRetry();
+    if (verdict.kind != RetryVerdict::Kind::kTryAgain) {
+      spent_ = verdict.kind == RetryVerdict::Kind::kSpent;
+      Count(counters.retries_refused_by_policy);
+      return own_reason_ = std::move(verdict.reason);
+    }
+    own_wait = verdict.wait;
+  }
+  if (pushback.has_value()) {
+    // The peer's word; after it the backoff starts over (gRFC A6).
+    delay = *pushback;
+    backoff_step_ = 0;
+    backoff_memory_ = {};
+  } else {
+    delay =
+        own_wait + BackoffDelay(settings.backoff, ++backoff_step_, moment.random, backoff_memory_);
+  }
+  if (moment.now + delay >= deadline_) {
+    Count(counters.retries_refused_by_deadline);
+    return "the next attempt could not end before the deadline";
+  }
   if (policy_->throttle != nullptr && !policy_->throttle->AllowsRetry()) {
-    state().counters->retries_refused_by_throttle.fetch_add(1, std::memory_order_relaxed);
+    Count(counters.retries_refused_by_throttle);
     return "too many calls fail (retry.throttle)";
   }
   if (policy_->budget != nullptr && !policy_->budget->TryWithdraw(moment.now)) {
-    state().counters->retries_refused_by_budget.fetch_add(1, std::memory_order_relaxed);
+    Count(counters.retries_refused_by_budget);
     return "the retry budget is spent (retry.budget)";
   }
+  if (own_policies_ != nullptr) {
+    RetryVerdict verdict = own_policies_->TakeRetry(delay);
+    if (verdict.kind != RetryVerdict::Kind::kTryAgain) {
+      if (policy_->budget != nullptr) policy_->budget->GiveBack(moment.now);
+      Count(counters.retries_refused_by_policy);
+      return own_reason_ = std::move(verdict.reason);
+    }
+  }
+  CountInChain(*input_.context);
+  spent_ = false;
   return "";
 }
 
-void CallSession::TellBreaker(Classification::Health health, MonotonicTime now) {
-  if (!permit_out_) return;
-  permit_out_ = false;
+void CallSession::Acquire(InFlight& attempt, const CircuitBreaker::Admission& admission) {
+  attempt.permit = admission.permit;
+  attempt.permit_out = true;
+}
+
+void CallSession::TellBreaker(const InFlight& attempt, Classification::Health health,
+                              MonotonicTime now) {
+  if (!attempt.permit_out) return;
   switch (health) {
     case Classification::Health::kGood:
-      return policy_->breaker->OnSuccess(permit_, now);
+      return policy_->breaker->OnSuccess(attempt.permit, now);
     case Classification::Health::kBad:
-      return policy_->breaker->OnFailure(permit_, now);
+      return policy_->breaker->OnFailure(attempt.permit, now);
     case Classification::Health::kUnknown:
-      return policy_->breaker->Release(permit_);
+      return policy_->breaker->Release(attempt.permit);
   }
-}
-
-Step CallSession::RefuseForBreaker(const CircuitBreaker::Admission& admission, MonotonicTime now) {
-  state().counters->refused_by_breaker.fetch_add(1, std::memory_order_relaxed);
-  const bool probing = admission.retry_after == absl::ZeroDuration();
-  return Refuse(absl::StatusCode::kUnavailable, reason::kCircuitBreakerOpen,
-                absl::StrCat("the circuit breaker of ", input_.method->full_name, " is ",
-                             BreakerStateName(policy_->breaker->state()), "; ",
-                             probing ? "a probe is on its way"
-                                     : absl::StrCat("a probe is let through in ",
-                                                    absl::FormatDuration(admission.retry_after))),
-                now, admission.retry_after);
-}
-
-Step CallSession::RefuseForLackOfInstance(MonotonicTime now) {
-  const ServiceState& service = state();
-  service.counters->without_instance.fetch_add(1, std::memory_order_relaxed);
-  return Refuse(
-      absl::StatusCode::kUnavailable, reason::kNoAvailableInstance,
-      absl::StrCat("no available instance of ", service.service, ": ",
-                   service.routes->Explain(memo_), "; the list is ",
-                   AgeInWords(now - service.confirmed_at), " old", SourceInWords(service.source)),
-      now);
-}
-
-Step CallSession::Refuse(absl::StatusCode code, absl::string_view reason,
-                         const std::string& message, MonotonicTime now,
-                         absl::Duration retry_after) {
-  if (!last_error_.ok()) return FinishWithoutRetry(now);
-  absl::Status status(code, message);
-  ErrorInfo info;
-  info.set_origin(ErrorInfo::FRAMEWORK);
-  info.set_reason(std::string(reason));
-  info.set_method(input_.method->full_name);
-  if (retry_after > absl::ZeroDuration()) *info.mutable_retry_after() = ToProto(retry_after);
-  SetErrorInfo(status, info);
-  return FinishUnanswered(std::move(status), now);
-}
-
-// The retry was decided, and does not happen after all.
-Step CallSession::FinishWithoutRetry(MonotonicTime now) {
-  if (policy_->budget != nullptr) policy_->budget->GiveBack(now);
-  return FinishUnanswered(std::move(last_error_), now);
-}
-
-Step CallSession::FinishCancelled(MonotonicTime now) {
-  if (!last_error_.ok() && policy_->budget != nullptr) policy_->budget->GiveBack(now);
-  absl::Status status = absl::CancelledError(
-      absl::StrCat("the call of ", input_.method->full_name, " was cancelled by its caller"));
-  AddInfo(status, ErrorInfo::FRAMEWORK, reason::kCancelled);
-  return FinishUnanswered(std::move(status), now, /*ask_fallback=*/false);
-}
-
-Step CallSession::FinishPastDeadline(MonotonicTime now) {
-  return Refuse(absl::StatusCode::kDeadlineExceeded, reason::kDeadline,
-                absl::StrCat("the deadline of ", input_.method->full_name,
-                             " passed before an attempt could start"),
-                now);
-}
-
-Step CallSession::FinishAnswered(absl::Status status, MonotonicTime now) {
-  for (size_t i = filters_passed_; i-- > 0;) {
-    FilterCall view = ViewFor(i, now);
-    policy_->filters[i]->After(view, status);
-  }
-  return Done(std::move(status), CallReport::Answer::kRemote);
-}
-
-Step CallSession::FinishUnanswered(absl::Status status, MonotonicTime now, bool ask_fallback) {
-  AbandonFilters(status, now);
-  if (!ask_fallback || policy_->fallback == nullptr) {
-    return Done(std::move(status), CallReport::Answer::kNone);
-  }
-  state().counters->fallback_answers.fetch_add(1, std::memory_order_relaxed);
-  absl::Status answer = policy_->fallback(*input_.method, *input_.request, status, input_.reply);
-  return Done(std::move(answer), CallReport::Answer::kFallback);
-}
-
-void CallSession::AbandonFilters(const absl::Status& status, MonotonicTime now) {
-  for (size_t i = filters_passed_; i-- > 0;) {
-    FilterCall view = ViewFor(i, now);
-    policy_->filters[i]->Abandoned(view, status);
-  }
-  filters_passed_ = 0;
-}
-
-Step CallSession::Done(absl::Status status, CallReport::Answer answer) {
-  done_ = true;
-  if (input_.report != nullptr) {
-    input_.report->answer = answer;
-    input_.report->attempts.clear();
-    for (const Attempt& attempt : attempts_) input_.report->attempts.push_back(ToInfo(attempt));
-  }
-  Step step;
-  step.kind = Step::Kind::kDone;
-  step.status = std::move(status);
-  return step;
-}
-
-absl::Status CallSession::Describe(const AttemptOutcome& outcome,
-                                   const Classification& classification) const {
-  absl::Status status = outcome.status;
-  if (classification.origin != ErrorInfo::BUSINESS) {
-    const int retries = attempts_made_ - 1;
-    status = absl::Status(
-        outcome.status.code(),
-        absl::StrCat("call of ", input_.method->full_name, " failed",
-                     retries > 0 ? absl::StrCat(", retried ", retries, " times") : "", ": ",
-                     current_->endpoint().ToString(), ": ", outcome.status.message()));
-  }
-  AddInfo(status, classification.origin, classification.reason);
-  return status;
-}
-
-void CallSession::AddInfo(absl::Status& status, ErrorInfo::Origin origin,
-                          absl::string_view reason) const {
-  ErrorInfo info;
-  info.set_origin(origin);
-  info.set_reason(std::string(reason));
-  info.set_method(input_.method->full_name);
-  for (const Attempt& attempt : attempts_) *info.add_attempts() = ToInfo(attempt);
-  SetErrorInfo(status, info);
-}
-
-void CallSession::Record(absl::Status status, absl::string_view verdict, MonotonicTime now) {
-  attempts_.push_back(
-      {current_, attempt_started_, now - attempt_started_, std::move(status), verdict});
-}
-
-AttemptInfo CallSession::ToInfo(const Attempt& attempt) const {
-  AttemptInfo info;
-  info.set_instance(attempt.instance->endpoint().ToString());
-  info.set_code(static_cast<int>(attempt.status.code()));
-  info.set_message(std::string(attempt.status.message()));
-  *info.mutable_latency() = ToProto(attempt.latency);
-  info.set_verdict(std::string(attempt.verdict));
-  return info;
 }
 
 }  // namespace marpc

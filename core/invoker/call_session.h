@@ -6,7 +6,7 @@
 //   while (step.kind != Step::Kind::kDone) {
 //     if (step.kind == Step::Kind::kAttempt) {
 //       AttemptOutcome outcome = <send to step.instance, until step.deadline at most>;
-//       step = session.OnAttemptDone(std::move(outcome), {now, random});
+//       step = session.OnAttemptDone(step.attempt, std::move(outcome), {now, random});
 //     } else {
 //       <wait until step.deadline, or until step.pending, if any, is settled>
 //       step = session.OnWaited({now, random});
@@ -14,11 +14,16 @@
 //   }
 //   return std::move(step.status);
 //
-// BlockingCall and AsyncCall are the drivers; tests and studies drive it under a virtual clock.
+// A hedged call has several attempts in flight: its driver does not wait for one to end, but goes
+// on when the first of them does, or at step.hedge_at.
+//
+// BlockingCall, AsyncCall and HedgedCall are the drivers; tests and studies drive it under a
+// virtual clock.
 #ifndef MARPC_INVOKER_CALL_SESSION_H_
 #define MARPC_INVOKER_CALL_SESSION_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/container/inlined_vector.h"
@@ -30,7 +35,9 @@
 #include "marpc/circuitbreaker/circuit_breaker.h"
 #include "marpc/consumer/call_options.h"
 #include "marpc/context/rpc_context.h"
+#include "marpc/invoker/attempt_log.h"
 #include "marpc/invoker/service_state.h"
+#include "marpc/invoker/session_policies.h"
 #include "marpc/retry/backoff.h"
 #include "marpc/retry/classifier.h"
 #include "marpc/transport/transport.h"
@@ -52,13 +59,20 @@ struct CallInput {
 };
 
 struct Step {
-  enum class Kind { kAttempt, kWait, kDone };
+  enum class Kind {
+    kAttempt,  // start one; those in flight go on
+    kGoOn,     // nothing new: wait for the attempts in flight, until hedge_at. Hedged calls alone
+    kWait,     // no attempt is in flight: wait until `deadline`, or until `pending` is settled
+    kDone,     // the call has ended; attempts that are still in flight are to be cancelled
+  };
   Kind kind = Kind::kDone;
   // kAttempt: it ends then at the latest. kWait: when to go on.
   MonotonicTime deadline;
   // kAttempt
   LiveInstance* instance = nullptr;
-  int previous_attempts = 0;
+  int attempt = 0;  // counts from 0
+  // kAttempt, kGoOn: call OnHedgeTime() then, unless something else comes first. Infinite: do not.
+  MonotonicTime hedge_at = MonotonicTime::InfiniteFuture();
   // kWait: the answer of another call, which ends the wait too. Null in a backoff.
   std::shared_ptr<PendingAnswer> pending;
   // kDone
@@ -81,51 +95,73 @@ class CallSession {
   CallSession& operator=(const CallSession&) = delete;
 
   Step Start(const Moment& moment);
-  Step OnAttemptDone(AttemptOutcome outcome, const Moment& moment);
+  // The attempt of that number has ended. Its answer, if it is one, must be in the input's reply.
+  Step OnAttemptDone(int attempt, AttemptOutcome outcome, const Moment& moment);
+  // The latest step's hedge_at has come.
+  Step OnHedgeTime(const Moment& moment);
   // Too early is no harm: the answer is then to wait on.
   Step OnWaited(const Moment& moment);
 
  private:
-  struct Attempt {
-    const LiveInstance* instance;
+  struct InFlight {
+    int number = 0;
+    LiveInstance* instance = nullptr;
     MonotonicTime started_at;
-    absl::Duration latency;
+    CircuitBreaker::Permit permit;
+    bool permit_out = false;
+    bool hedge = false;
+  };
+  // Of the last attempt that ended without ending the call: what the call ends with if no further
+  // one can be made.
+  struct LastOutcome {
     absl::Status status;
-    absl::string_view verdict;
+    bool answered = false;  // by the provider; else the request or its answer was lost
   };
 
   Step RunFilters(const Moment& moment);
   Step NextAttempt(const Moment& moment);
+  Step Begin(InFlight attempt, MonotonicTime now);
+  // An attempt on another instance beside those in flight, if there may be one.
+  bool TryHedge(const Moment& moment, Step& step);
   Step BackOff(MonotonicTime until);
   Step Retry(const Moment& moment);
   LiveInstance* PickInstance(const Moment& moment);
-  Step OnFailure(AttemptOutcome outcome, const Moment& moment);
+  // Untried and not in use; null when there is none.
+  LiveInstance* PickOther(const Moment& moment);
+  LiveInstance* PickUntried(absl::Span<const LiveInstance* const> tried, const Moment& moment);
+
+  Step OnAnswer(const InFlight& attempt, const Moment& moment);
+  Step OnFailure(const InFlight& attempt, AttemptOutcome outcome, const Moment& moment);
+  // The attempt is not the call's last word, if another one may follow.
+  Step RetryOrFinish(const InFlight& attempt, absl::string_view why, absl::string_view why_not,
+                     absl::Duration delay, const Moment& moment);
   // Why no retry follows, or "" when one does; the wait before it goes to `delay`.
-  absl::string_view WhyNoRetry(const Classification& classification, const AttemptOutcome& outcome,
-                               const Moment& moment, absl::Duration& delay);
+  absl::string_view WhyNoRetry(const Classification& classification,
+                               const std::optional<absl::Duration>& pushback, const Moment& moment,
+                               absl::Duration& delay);
   // Keeps the instance's reachability and the service's count of unreachable ones in step.
-  void NoteReachable(bool reachable, MonotonicTime now);
-  void TellBreaker(Classification::Health health, MonotonicTime now);
+  void NoteReachable(const InFlight& attempt, bool reachable, MonotonicTime now);
+  void Acquire(InFlight& attempt, const CircuitBreaker::Admission& admission);
+  void TellBreaker(const InFlight& attempt, Classification::Health health, MonotonicTime now);
+  void GiveBackRetry(MonotonicTime now);
 
   // Ends: answered by the provider (filters see it) ...
   Step FinishAnswered(absl::Status status, MonotonicTime now);
   // ... lost or refused (filters are abandoned, the fallback is asked) ...
   Step FinishUnanswered(absl::Status status, MonotonicTime now, bool ask_fallback = true);
-  // ... by marpc's own word. After an attempt, its error is the result instead, since it says more.
+  // ... by marpc's own word. After an attempt, its outcome is the result instead, since it says
+  // more.
   Step Refuse(absl::StatusCode code, absl::string_view reason, const std::string& message,
               MonotonicTime now, absl::Duration retry_after = absl::ZeroDuration());
+  // ... with the last attempt's outcome, since the retry that was due cannot be made.
   Step FinishWithoutRetry(MonotonicTime now);
+  Step FinishWithLast(MonotonicTime now);
   Step FinishCancelled(MonotonicTime now);
   Step FinishPastDeadline(MonotonicTime now);
   Step RefuseForBreaker(const CircuitBreaker::Admission& admission, MonotonicTime now);
   Step RefuseForLackOfInstance(MonotonicTime now);
-  Step Done(absl::Status status, CallReport::Answer answer);
+  Step Done(absl::Status status, CallReport::Answer answer, MonotonicTime now);
 
-  // The failure as the caller sees it.
-  absl::Status Describe(const AttemptOutcome& outcome, const Classification& classification) const;
-  void AddInfo(absl::Status& status, ErrorInfo::Origin origin, absl::string_view reason) const;
-  void Record(absl::Status status, absl::string_view verdict, MonotonicTime now);
-  AttemptInfo ToInfo(const Attempt& attempt) const;
   void AbandonFilters(const absl::Status& status, MonotonicTime now);
   FilterCall ViewFor(size_t filter, MonotonicTime now);
   bool cancelled() const { return input_.cancel != nullptr && input_.cancel->cancelled(); }
@@ -140,21 +176,25 @@ class CallSession {
   MonotonicTime deadline_;
   size_t filters_passed_ = 0;
   absl::InlinedVector<std::shared_ptr<void>, 2> filter_states_;
+  // Null where the program has added none.
+  std::unique_ptr<SessionPolicies> own_policies_;
+  std::string own_reason_;  // what one of them said
 
   RouteMemo memo_;
   absl::InlinedVector<const LiveInstance*, 4> tried_;
-  LiveInstance* current_ = nullptr;
-  MonotonicTime attempt_started_;
+  LiveInstance* last_instance_ = nullptr;
+  absl::InlinedVector<InFlight, 1> in_flight_;
+  int attempts_made_ = 0;
+  int retries_decided_ = 0;
+  int hedges_made_ = 0;
   bool backing_off_ = false;
   MonotonicTime retry_at_;
+  int backoff_step_ = 0;
   BackoffMemory backoff_memory_;
-  CircuitBreaker::Permit permit_;
-  bool permit_out_ = false;
-  int attempts_made_ = 0;
   // Failed ones; the successful one too when a report is wanted.
-  absl::InlinedVector<Attempt, 1> attempts_;
-  // Of the last failure, for when no further attempt can be made.
-  absl::Status last_error_;
+  AttemptLog log_;
+  std::optional<LastOutcome> last_;
+  bool spent_ = false;  // ends because nothing more may be tried
   bool done_ = false;
 };
 

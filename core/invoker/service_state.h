@@ -22,8 +22,12 @@
 namespace marpc {
 
 class CircuitBreaker;
+class Hedging;
+class ResultRule;
 class RetryBudget;
 class RetryThrottle;
+class RetryListener;
+class RetryPolicy;
 
 // The last resort of a call that failed: fills the reply, or says why it cannot. `error` is what
 // the call failed with, its attempts in the ErrorInfo.
@@ -37,6 +41,14 @@ struct CallCounters {
   std::atomic<uint64_t> retries{0};
   std::atomic<uint64_t> retries_refused_by_budget{0};
   std::atomic<uint64_t> retries_refused_by_throttle{0};
+  std::atomic<uint64_t> retries_refused_by_deadline{0};
+  std::atomic<uint64_t> retries_refused_by_pushback{0};
+  std::atomic<uint64_t> retries_refused_by_chain{0};
+  std::atomic<uint64_t> retries_refused_by_policy{0};  // the program's own ones
+  std::atomic<uint64_t> retries_exhausted{0};          // retry.maxRetries were used up
+  std::atomic<uint64_t> hedges{0};
+  std::atomic<uint64_t> hedges_won{0};
+  std::atomic<uint64_t> hedges_refused{0};  // share or budget were spent
   std::atomic<uint64_t> refused_by_breaker{0};
   std::atomic<uint64_t> without_instance{0};
   std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
@@ -49,11 +61,15 @@ struct MethodPolicy {
   const Method* method = nullptr;
   MethodSettings settings;
   bool idempotent = false;
-  std::vector<std::shared_ptr<Filter>> filters;  // those that apply, in ascending order
-  std::shared_ptr<CircuitBreaker> breaker;       // null: none
-  std::shared_ptr<RetryBudget> budget;           // null: none
-  std::shared_ptr<RetryThrottle> throttle;       // null: none
-  Fallback fallback;                             // null: none
+  std::vector<std::shared_ptr<Filter>> filters;              // those that apply, in ascending order
+  std::shared_ptr<CircuitBreaker> breaker;                   // null: none
+  std::shared_ptr<RetryBudget> budget;                       // null: none
+  std::shared_ptr<RetryThrottle> throttle;                   // null: none
+  std::shared_ptr<Hedging> hedging;                          // null: none
+  std::shared_ptr<const ResultRule> result_rule;             // null: none
+  std::vector<std::shared_ptr<RetryPolicy>> retry_policies;  // the program's own
+  std::vector<std::shared_ptr<RetryListener>> retry_listeners;  // likewise
+  Fallback fallback;                                            // null: none
 };
 
 struct ServiceState {
@@ -65,8 +81,11 @@ struct ServiceState {
   std::shared_ptr<CallCounters> counters;
   MonotonicTime confirmed_at;
   ServiceSnapshot::Source source = ServiceSnapshot::Source::kRegistry;
-  // Why no call may be made: the consumer was closed, or its registry never answered. OK otherwise.
+  // Why no attempt may be made: the registry never answered, or the consumer was closed. OK
+  // otherwise.
   absl::Status unusable;
+  // The consumer was closed: calls end at once, whatever filters or fallbacks there are.
+  bool closed = false;
 };
 
 }  // namespace marpc

@@ -151,7 +151,7 @@ class RetryContext {
  private:
   friend class AnyOfPolicy;
   friend class RetrySession;
-  friend class CallSession;
+  friend class SessionPolicies;
 
   std::string operation_;
   MonotonicTime started_at_;

@@ -29,7 +29,7 @@ class Call {
     input.deadline = deadline;
     input.cancel = &cancel_;
     CallSession session(service_.cell(), input);
-    return RunBlocking(session, input, nullptr, cancel_, Clock::Real());
+    return RunBlocking(session, input, Metadata(), cancel_, Clock::Real());
   }
   CancelSignal& cancel() { return cancel_; }
   const std::string& reply() const { return reply_.value(); }

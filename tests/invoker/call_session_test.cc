@@ -99,8 +99,8 @@ TEST(CallSessionTest, LeavesItsInstanceWhereSwitchingIsOffAndItIsGone) {
   options.settings.retry.switch_instance_on_retry = false;
   SimulatedService service(std::move(options));
   const SimulatedResult result = service.Call([&](const std::string&, const Step& step) {
-    if (step.previous_attempts == 0) service.SetInstances({"b", "c"});
-    return step.previous_attempts == 0 ? LostRequest() : Answer();
+    if (step.attempt == 0) service.SetInstances({"b", "c"});
+    return step.attempt == 0 ? LostRequest() : Answer();
   });
   EXPECT_TRUE(result.status.ok());
   EXPECT_THAT(result.instances, ElementsAre("a", ::testing::AnyOf("b", "c")));
@@ -109,8 +109,8 @@ TEST(CallSessionTest, LeavesItsInstanceWhereSwitchingIsOffAndItIsGone) {
 TEST(CallSessionTest, ARetrySeesTheNewestList) {
   SimulatedService service(Options(1));
   const SimulatedResult result = service.Call([&](const std::string&, const Step& step) {
-    if (step.previous_attempts == 0) service.SetInstances({"d"});
-    return step.previous_attempts == 0 ? LostRequest() : Answer();
+    if (step.attempt == 0) service.SetInstances({"d"});
+    return step.attempt == 0 ? LostRequest() : Answer();
   });
   EXPECT_THAT(result.instances, ElementsAre("a", "d"));
 }
@@ -246,7 +246,7 @@ TEST(CallSessionTest, AWaitThatEndsTooEarlyIsContinued) {
       .method = &service.method(), .request = &request, .reply = &reply, .context = &context};
   CallSession session(service.cell(), input);
   session.Start(service.now());
-  Step step = session.OnAttemptDone(LostRequest().outcome, service.now());
+  Step step = session.OnAttemptDone(0, LostRequest().outcome, service.now());
   ASSERT_EQ(step.kind, Step::Kind::kWait);
   const MonotonicTime until = step.deadline;
   service.clock().Advance(absl::Milliseconds(99));
@@ -381,7 +381,7 @@ TEST(CallSessionTest, ABreakerThatOpensDuringABackoffIsAskedAfterIt) {
       .method = &service.method(), .request = &request, .reply = &reply, .context = &context};
   CallSession session(service.cell(), input);
   session.Start(service.now());
-  const Step wait = session.OnAttemptDone(LostRequest().outcome, service.now());
+  const Step wait = session.OnAttemptDone(0, LostRequest().outcome, service.now());
   for (int i = 0; i < 4; ++i) {
     service.breaker()->OnFailure(service.breaker()->TryAcquire(service.clock().Now()).permit,
                                  service.clock().Now());

@@ -17,6 +17,7 @@
 #include "marpc/invoker/connected_instance.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/loadbalance/round_robin.h"
+#include "marpc/retry/hedging.h"
 #include "marpc/transport/transport.h"
 
 namespace marpc::testing {
@@ -48,44 +49,55 @@ class ScriptedConnection final : public Connection {
   std::atomic<int> attempts_{0};
 };
 
-// A service of one instance on the real clock, whose connection follows a script.
+// A service on the real clock with one instance for each script: "a", "b" ...
 class ScriptedService {
  public:
-  ScriptedService(MethodSettings settings, ScriptedConnection::Script script)
-      : connection_(std::make_shared<ScriptedConnection>(std::move(script))),
-        live_(std::make_shared<ConnectedInstance>(Endpoint::Parse("a:1").value(), connection_)),
-        cell_(nullptr) {
+  ScriptedService(MethodSettings settings, std::vector<ScriptedConnection::Script> scripts)
+      : cell_(nullptr) {
     auto policy = std::make_shared<MethodPolicy>();
     policy->method = &method_;
     policy->idempotent = true;
     if (settings.cache.enabled) policy->filters.push_back(cache_);
+    if (settings.retry.hedging.enabled) {
+      policy->hedging = std::make_shared<Hedging>(settings.retry.hedging, Clock::Real().Now());
+    }
     policy->settings = std::move(settings);
     auto state = std::make_shared<ServiceState>();
     state->service = method_.service;
     state->counters = counters_;
-    state->live.push_back(live_);
-    Candidate candidate;
-    candidate.instance.endpoint = live_->endpoint();
-    candidate.live = live_.get();
-    state->candidates.push_back(std::move(candidate));
+    for (ScriptedConnection::Script& script : scripts) {
+      const std::string host(1, static_cast<char>('a' + connections_.size()));
+      connections_.push_back(std::make_shared<ScriptedConnection>(std::move(script)));
+      auto live = std::make_shared<ConnectedInstance>(
+          Endpoint::Parse(absl::StrCat(host, ":1")).value(), connections_.back());
+      Candidate candidate;
+      candidate.instance.endpoint = live->endpoint();
+      candidate.live = live.get();
+      state->live.push_back(std::move(live));
+      state->candidates.push_back(std::move(candidate));
+    }
     state->methods.push_back(std::move(policy));
-    const Candidate* const list[] = {&state->candidates[0]};
+    std::vector<const Candidate*> list;
+    for (const Candidate& candidate : state->candidates) list.push_back(&candidate);
     state->routes =
         std::make_unique<RouteTree>(std::vector<std::shared_ptr<Router>>(), balancer_, list);
     cell_.Store(std::move(state));
   }
+  ScriptedService(MethodSettings settings, ScriptedConnection::Script script)
+      : ScriptedService(std::move(settings),
+                        std::vector<ScriptedConnection::Script>{std::move(script)}) {}
 
   const Method& method() const { return method_; }
   const SnapshotCell<ServiceState>& cell() const { return cell_; }
-  ScriptedConnection& connection() { return *connection_; }
+  ScriptedConnection& connection(size_t instance = 0) { return *connections_[instance]; }
+  const CallCounters& counters() const { return *counters_; }
 
  private:
   const Method& method_ = InternMethod({.service = "test.Scripted", .name = "Call"});
   RoundRobin balancer_{0};
   const std::shared_ptr<CacheFilter> cache_ = std::make_shared<CacheFilter>();
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
-  const std::shared_ptr<ScriptedConnection> connection_;
-  const std::shared_ptr<ConnectedInstance> live_;
+  std::vector<std::shared_ptr<ScriptedConnection>> connections_;
   SnapshotCell<ServiceState> cell_;
 };
 

@@ -10,6 +10,7 @@
 #include "marpc/base/by_order.h"
 #include "marpc/base/error.h"
 #include "marpc/loadbalance/round_robin.h"
+#include "marpc/retry/hedging.h"
 
 namespace marpc::testing {
 namespace {
@@ -118,6 +119,12 @@ const Method& SimulatedService::method(const std::string& name) {
     policy->breaker = breaker_;
     policy->budget = budget_;
     policy->throttle = throttle_;
+    if (options_.settings.retry.hedging.enabled && policy->idempotent) {
+      policy->hedging = std::make_shared<Hedging>(options_.settings.retry.hedging, clock_->Now());
+    }
+    policy->retry_policies = options_.retry_policies;
+    policy->retry_listeners = options_.retry_listeners;
+    policy->result_rule = options_.result_rule;
     policy->fallback = options_.fallback;
     policies_.push_back(std::move(policy));
   }
@@ -193,7 +200,7 @@ SimulatedResult SimulatedService::Call(const SimulatedBackend& backend,
     result.instances.push_back(step.instance->endpoint().host());
     SimulatedAttempt attempt = Run(backend, step, input.reply);
     attempt_ended = clock_->Now();
-    step = session.OnAttemptDone(std::move(attempt.outcome), now());
+    step = session.OnAttemptDone(step.attempt, std::move(attempt.outcome), now());
   }
   result.status = std::move(step.status);
   result.elapsed = clock_->Now() - started;

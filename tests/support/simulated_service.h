@@ -25,7 +25,10 @@
 #include "marpc/circuitbreaker/circuit_breaker.h"
 #include "marpc/invoker/call_session.h"
 #include "marpc/invoker/service_state.h"
+#include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
+#include "marpc/retry/retry_listener.h"
+#include "marpc/retry/retry_policy.h"
 #include "marpc/retry/retry_throttle.h"
 
 namespace marpc::testing {
@@ -84,6 +87,9 @@ class SimulatedService {
     std::vector<std::shared_ptr<Router>> routers = {};
     std::unique_ptr<LoadBalancer> balancer = nullptr;  // null: round robin from 0
     std::vector<std::shared_ptr<Filter>> filters = {};
+    std::shared_ptr<const ResultRule> result_rule = nullptr;
+    std::vector<std::shared_ptr<RetryPolicy>> retry_policies = {};
+    std::vector<std::shared_ptr<RetryListener>> retry_listeners = {};
     Fallback fallback = nullptr;
     std::shared_ptr<SimulatedClock> clock = nullptr;  // null: one of its own
     CircuitBreaker::Listener on_transition = nullptr;

@@ -1,0 +1,155 @@
+// How a call ends, and in which words.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/util/time_util.h"
+#include "marpc/base/error.h"
+#include "marpc/invoker/call_session.h"
+#include "marpc/invoker/retry_chain.h"
+#include "marpc/retry/retry_budget.h"
+
+namespace marpc {
+namespace {
+
+std::string AgeInWords(absl::Duration age) {
+  if (age < absl::Milliseconds(1)) return "less than 1ms";
+  return absl::FormatDuration(absl::Trunc(age, absl::Milliseconds(1)));
+}
+
+absl::string_view SourceInWords(ServiceSnapshot::Source source) {
+  switch (source) {
+    case ServiceSnapshot::Source::kKept:
+      return ", kept while the registry gives no better one";
+    case ServiceSnapshot::Source::kDisk:
+      return ", read from the snapshot on disk";
+    case ServiceSnapshot::Source::kRegistry:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+Step CallSession::RefuseForBreaker(const CircuitBreaker::Admission& admission, MonotonicTime now) {
+  state().counters->refused_by_breaker.fetch_add(1, std::memory_order_relaxed);
+  const bool probing = admission.retry_after == absl::ZeroDuration();
+  return Refuse(absl::StatusCode::kUnavailable, reason::kCircuitBreakerOpen,
+                absl::StrCat("the circuit breaker of ", input_.method->full_name, " is ",
+                             BreakerStateName(policy_->breaker->state()), "; ",
+                             probing ? "a probe is on its way"
+                                     : absl::StrCat("a probe is let through in ",
+                                                    absl::FormatDuration(admission.retry_after))),
+                now, admission.retry_after);
+}
+
+Step CallSession::RefuseForLackOfInstance(MonotonicTime now) {
+  const ServiceState& service = state();
+  service.counters->without_instance.fetch_add(1, std::memory_order_relaxed);
+  return Refuse(
+      absl::StatusCode::kUnavailable, reason::kNoAvailableInstance,
+      absl::StrCat("no available instance of ", service.service, ": ",
+                   service.routes->Explain(memo_), "; the list is ",
+                   AgeInWords(now - service.confirmed_at), " old", SourceInWords(service.source)),
+      now);
+}
+
+Step CallSession::Refuse(absl::StatusCode code, absl::string_view reason,
+                         const std::string& message, MonotonicTime now,
+                         absl::Duration retry_after) {
+  if (last_.has_value()) return FinishWithoutRetry(now);
+  absl::Status status(code, message);
+  ErrorInfo info;
+  info.set_origin(ErrorInfo::FRAMEWORK);
+  info.set_reason(std::string(reason));
+  info.set_method(input_.method->full_name);
+  if (retry_after > absl::ZeroDuration()) {
+    *info.mutable_retry_after() = google::protobuf::util::TimeUtil::NanosecondsToDuration(
+        absl::ToInt64Nanoseconds(retry_after));
+  }
+  SetErrorInfo(status, info);
+  return FinishUnanswered(std::move(status), now);
+}
+
+void CallSession::GiveBackRetry(MonotonicTime now) {
+  if (policy_->budget != nullptr) policy_->budget->GiveBack(now);
+  if (own_policies_ != nullptr) own_policies_->DropRetry();
+  UncountInChain(*input_.context);
+}
+
+Step CallSession::FinishWithoutRetry(MonotonicTime now) {
+  GiveBackRetry(now);
+  spent_ = true;
+  return FinishWithLast(now);
+}
+
+Step CallSession::FinishWithLast(MonotonicTime now) {
+  if (last_->answered) return FinishAnswered(std::move(last_->status), now);
+  return FinishUnanswered(std::move(last_->status), now);
+}
+
+Step CallSession::FinishCancelled(MonotonicTime now) {
+  if (last_.has_value()) GiveBackRetry(now);
+  absl::Status status = absl::CancelledError(
+      absl::StrCat("the call of ", input_.method->full_name, " was cancelled by its caller"));
+  log_.AddInfo(status, *input_.method, ErrorInfo::FRAMEWORK, reason::kCancelled);
+  return FinishUnanswered(std::move(status), now, /*ask_fallback=*/false);
+}
+
+Step CallSession::FinishPastDeadline(MonotonicTime now) {
+  return Refuse(absl::StatusCode::kDeadlineExceeded, reason::kDeadline,
+                absl::StrCat("the deadline of ", input_.method->full_name,
+                             " passed before an attempt could start"),
+                now);
+}
+
+Step CallSession::FinishAnswered(absl::Status status, MonotonicTime now) {
+  for (size_t i = filters_passed_; i-- > 0;) {
+    FilterCall view = ViewFor(i, now);
+    policy_->filters[i]->After(view, status);
+  }
+  return Done(std::move(status), CallReport::Answer::kRemote, now);
+}
+
+Step CallSession::FinishUnanswered(absl::Status status, MonotonicTime now, bool ask_fallback) {
+  AbandonFilters(status, now);
+  if (!ask_fallback || policy_->fallback == nullptr) {
+    return Done(std::move(status), CallReport::Answer::kNone, now);
+  }
+  state().counters->fallback_answers.fetch_add(1, std::memory_order_relaxed);
+  absl::Status answer = policy_->fallback(*input_.method, *input_.request, status, input_.reply);
+  return Done(std::move(answer), CallReport::Answer::kFallback, now);
+}
+
+void CallSession::AbandonFilters(const absl::Status& status, MonotonicTime now) {
+  for (size_t i = filters_passed_; i-- > 0;) {
+    FilterCall view = ViewFor(i, now);
+    policy_->filters[i]->Abandoned(view, status);
+  }
+  filters_passed_ = 0;
+}
+
+Step CallSession::Done(absl::Status status, CallReport::Answer answer, MonotonicTime now) {
+  done_ = true;
+  // Attempts that have lost against another one say nothing about their peers.
+  for (const InFlight& attempt : in_flight_) {
+    TellBreaker(attempt, Classification::Health::kUnknown, now);
+    if (input_.report != nullptr) {
+      log_.Add({attempt.instance, now - attempt.started_at, absl::CancelledError("overtaken"),
+                "another attempt was answered first"});
+    }
+  }
+  in_flight_.clear();
+  if (own_policies_ != nullptr) {
+    own_policies_->Close(spent_, std::string(status.message()));
+  }
+  if (input_.report != nullptr) {
+    input_.report->answer = answer;
+    log_.Fill(*input_.report);
+  }
+  Step step;
+  step.kind = Step::Kind::kDone;
+  step.status = std::move(status);
+  return step;
+}
+
+}  // namespace marpc

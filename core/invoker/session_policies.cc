@@ -1,0 +1,95 @@
+#include "marpc/invoker/session_policies.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "marpc/base/error.h"
+
+namespace marpc {
+
+SessionPolicies::SessionPolicies(absl::Span<const std::shared_ptr<RetryPolicy>> policies,
+                                 absl::Span<const std::shared_ptr<RetryListener>> listeners,
+                                 RetryContext context)
+    : policies_(policies), listeners_(listeners), context_(std::move(context)) {}
+
+SessionPolicies::~SessionPolicies() { Close(false, "dropped"); }
+
+void SessionPolicies::At(MonotonicTime now, RandomSource& random) {
+  context_.now_ = now;
+  context_.random_ = &random;
+}
+
+absl::Status SessionPolicies::Open() {
+  for (const auto& listener : listeners_) {
+    ++opened_;
+    if (absl::Status veto = listener->OnOpen(context_); !veto.ok()) return veto;
+  }
+  started_ = true;
+  for (const auto& policy : policies_) policy->Start(context_);
+  for (const auto& policy : policies_) {
+    const RetryVerdict verdict = policy->MayTry(context_);
+    if (verdict.kind == RetryVerdict::Kind::kTryAgain) continue;
+    return FrameworkError(absl::StatusCode::kUnavailable, reason::kRefusedByPolicy,
+                          absl::StrCat("the retry policy '", policy->name(),
+                                       "' lets no attempt be made: ", verdict.reason));
+  }
+  return absl::OkStatus();
+}
+
+void SessionPolicies::OnError(const absl::Status& error, const std::string& instance) {
+  context_.last_error_ = error;
+  context_.last_result_ = ResultView();
+  context_.instance_ = instance;
+  for (size_t i = listeners_.size(); i-- > 0;) listeners_[i]->OnError(context_);
+}
+
+void SessionPolicies::OnAnswer(const google::protobuf::MessageLite& reply,
+                               const std::string& instance) {
+  context_.last_error_ = absl::OkStatus();
+  context_.last_result_ = ResultView(reply);
+  context_.instance_ = instance;
+  for (size_t i = listeners_.size(); i-- > 0;) listeners_[i]->OnSuccess(context_);
+}
+
+RetryVerdict SessionPolicies::MayRetry() {
+  if (context_.end_now_) return RetryVerdict::OutcomeStands("a listener forbade further attempts");
+  RetryVerdict result = RetryVerdict::TryAgain();
+  for (const auto& policy : policies_) {
+    RetryVerdict verdict = policy->MayTry(context_);
+    if (verdict.kind == RetryVerdict::Kind::kTryAgain) {
+      result.wait += verdict.wait;
+      continue;
+    }
+    verdict.reason = absl::StrCat(policy->name(), ": ", verdict.reason);
+    if (verdict.kind == RetryVerdict::Kind::kOutcomeStands) return verdict;
+    if (result.kind == RetryVerdict::Kind::kTryAgain) result = std::move(verdict);
+  }
+  return result;
+}
+
+RetryVerdict SessionPolicies::TakeRetry(absl::Duration wait) {
+  context_.wait_ = wait;
+  for (size_t i = 0; i < policies_.size(); ++i) {
+    RetryVerdict verdict = policies_[i]->BeforeRetry(context_);
+    if (verdict.kind == RetryVerdict::Kind::kTryAgain) continue;
+    while (i-- > 0) policies_[i]->Dropped(context_);
+    return verdict;
+  }
+  for (const auto& listener : listeners_) listener->OnRetry(context_);
+  return RetryVerdict::TryAgain();
+}
+
+void SessionPolicies::DropRetry() {
+  for (size_t i = policies_.size(); i-- > 0;) policies_[i]->Dropped(context_);
+}
+
+void SessionPolicies::Close(bool spent, std::string reason) {
+  context_.spent_ = spent;
+  context_.end_reason_ = std::move(reason);
+  if (std::exchange(started_, false)) {
+    for (size_t i = policies_.size(); i-- > 0;) policies_[i]->End(context_);
+  }
+  for (; opened_ > 0; --opened_) listeners_[opened_ - 1]->OnClose(context_);
+}
+
+}  // namespace marpc
