@@ -107,6 +107,9 @@ void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults&
 
 void CheckMethod(const AssignmentGroup& given, const MethodSettings& settings, Faults& faults) {
   CheckBackoff(given, settings.retry.backoff, faults);
+  if (settings.retry.hedging.percentile > 0) {
+    Report(given, {"retry.hedging.delay"}, "has no effect beside a percentile", faults);
+  }
   if (settings.mock.reply.has_value() && settings.mock.code.has_value()) {
     Report(given, {"filter.mock.reply", "filter.mock.code"},
            "a method is mocked with a reply or with a code, not with both", faults);

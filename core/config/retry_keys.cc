@@ -117,11 +117,61 @@ std::vector<Key> ThrottleKeys() {
   };
 }
 
+std::vector<Key> HedgingKeys() {
+  using Hedging = HedgingSettings;
+  const auto hedging = [](auto Hedging::*field) {
+    return At(&MethodSettings::retry, &R::hedging, field);
+  };
+  return {
+      Define("retry.hedging.enabled", hedging(&Hedging::enabled), TrueOrFalse(), "true",
+             "Send a call that is not answered in time to another instance as well; idempotent "
+             "methods alone."),
+      Define("retry.hedging.delay", hedging(&Hedging::delay), Time(absl::Milliseconds(1), kHour),
+             "20ms", "How long an attempt may be unanswered until it gets company."),
+      Define("retry.hedging.percentile", hedging(&Hedging::percentile), Number(0, 99.99), "95",
+             "Let the delay be this percentile of the method's own latencies; 0: use the delay."),
+      Define("retry.hedging.maxHedges", hedging(&Hedging::max_hedges), Whole<int>(1, 10), "2",
+             "Attempts beside the first one, at most."),
+      Define("retry.hedging.maxShare", hedging(&Hedging::max_share), Number(0, 1, true), "0.02",
+             "Hedges per call, at most; they are paid from the retry budget, too."),
+  };
+}
+
+std::vector<Key> ChainKeys() {
+  using Chain = RetryChainSettings;
+  const auto chain = [](auto Chain::*field) {
+    return At(&MethodSettings::retry, &R::chain, field);
+  };
+  return {
+      Define("retry.chain.stop", chain(&Chain::stop), TrueOrFalse(), "false",
+             "Do not retry calls made in the service of a request that is itself a retry."),
+      Define(
+          "retry.chain.maxDepth", chain(&Chain::max_depth), Whole<int>(0, 100), "1",
+          "Retry only in the first so many services of a chain: 1 is the edge alone; 0: in all."),
+      Define("retry.chain.maxPerRequest", chain(&Chain::max_per_request), Whole<int>(0, 10'000),
+             "3",
+             "Retries of all calls made in the service of one request, at most; 0: any number."),
+  };
+}
+
+std::vector<Key> OwnKeys() {
+  const auto at = [](auto R::*field) { return At(&MethodSettings::retry, field); };
+  return {
+      Define("retry.retryOnResult", at(&R::retry_on_result), AnyText(), "'status == \"PENDING\"'",
+             "Answers that are retried: `field == value`, `field != value` or `empty`, joined by "
+             "||; empty: none."),
+      Define(
+          "retry.policies", at(&R::policies), ListOf(AnyText()), "[office-hours]",
+          "Retry policies of the program's own, by the names they were registered with in code."),
+  };
+}
+
 }  // namespace
 
 std::vector<Key> RetryKeys() {
   std::vector<Key> all;
-  for (auto group : {AttemptKeys, BackoffKeys, BudgetKeys, ThrottleKeys}) {
+  for (auto group :
+       {AttemptKeys, OwnKeys, BackoffKeys, BudgetKeys, ThrottleKeys, HedgingKeys, ChainKeys}) {
     std::vector<Key> keys = group();
     std::move(keys.begin(), keys.end(), std::back_inserter(all));
   }

@@ -53,6 +53,10 @@ struct ConsumerOptions {
       load_balancers;
   // Named by `fallback` in YAML.
   std::map<std::string, Fallback> fallbacks;
+  // Named by `retry.policies` in YAML; asked after marpc's own ones.
+  std::map<std::string, std::shared_ptr<RetryPolicy>> retry_policies;
+  // Told of every call that gets past its filters, its attempts and its end; OnOpen() may veto it.
+  std::vector<std::shared_ptr<RetryListener>> retry_listeners;
   // Told of every transition of every breaker, by the thread that caused it; must not block.
   // `scope` is the service or the method.
   std::function<void(absl::string_view scope, const CircuitBreaker::Transition&)>

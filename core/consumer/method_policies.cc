@@ -8,6 +8,7 @@
 #include "marpc/filter/mock_filter.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/hedging.h"
+#include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_throttle.h"
 
@@ -38,6 +39,15 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
         "retry.idempotent: true",
         method.full_name);
   }
+  if (!retry.retry_on_result.empty()) {
+    auto rule = ResultRule::For(method, retry.retry_on_result);
+    if (!rule.ok()) Logger()->error("{}", std::string(rule.status().message()));
+    if (rule.ok()) policy->result_rule = *std::move(rule);
+  }
+  for (const std::string& name : retry.policies) {
+    policy->retry_policies.push_back(context_->options.retry_policies.at(name));
+  }
+  policy->retry_listeners = context_->options.retry_listeners;
   if (!policy->settings.fallback.empty()) {
     policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
   }

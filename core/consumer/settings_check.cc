@@ -1,5 +1,6 @@
 #include "marpc/consumer/settings_check.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "marpc/filter/mock_filter.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/backoff.h"
+#include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_throttle.h"
 #include "marpc/router/gray_router.h"
@@ -56,21 +58,36 @@ absl::Status CheckRetry(const std::string& where, const RetrySettings& settings,
   return absl::OkStatus();
 }
 
+// `name` is one of those that code has registered in ConsumerOptions.
+template <typename T>
+absl::Status CheckRegistered(absl::string_view where, absl::string_view what,
+                             const std::string& name, const std::map<std::string, T>& registered,
+                             absl::string_view option) {
+  if (registered.contains(name)) return absl::OkStatus();
+  std::vector<std::string> known;
+  for (const auto& [known_name, value] : registered) known.push_back(known_name);
+  return absl::InvalidArgumentError(absl::StrCat(
+      where, ": ", what, " '", name,
+      "' was not registered; registered: ", known.empty() ? "none" : absl::StrJoin(known, ", "),
+      "; add it to ConsumerOptions::", option));
+}
+
 absl::Status CheckMethod(const std::string& where, const MethodSettings& settings,
                          const ConsumerOptions& options, SharedRetryParts& shared) {
   if (absl::Status status = CircuitBreaker::Validate(settings.circuit_breaker); !status.ok()) {
     return Prefixed(where, status);
   }
   if (auto s = CheckRetry(where, settings.retry, shared); !s.ok()) return s;
-  if (settings.fallback.empty() || options.fallbacks.contains(settings.fallback)) {
-    return absl::OkStatus();
+  if (auto s = ResultRule::CheckForm(settings.retry.retry_on_result); !s.ok()) {
+    return Prefixed(absl::StrCat(where, ": retry.retryOnResult"), s);
   }
-  std::vector<std::string> known;
-  for (const auto& [name, fallback] : options.fallbacks) known.push_back(name);
-  return absl::InvalidArgumentError(absl::StrCat(
-      where, ": fallback '", settings.fallback,
-      "' was not registered; registered: ", known.empty() ? "none" : absl::StrJoin(known, ", "),
-      "; add it to ConsumerOptions::fallbacks"));
+  for (const std::string& policy : settings.retry.policies) {
+    auto s =
+        CheckRegistered(where, "retry policy", policy, options.retry_policies, "retry_policies");
+    if (!s.ok()) return s;
+  }
+  if (settings.fallback.empty()) return absl::OkStatus();
+  return CheckRegistered(where, "fallback", settings.fallback, options.fallbacks, "fallbacks");
 }
 
 }  // namespace
@@ -98,6 +115,9 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
       const Method* interned = InternMethodByPath(absl::StrCat("/", service, "/", name));
       if (interned == nullptr) continue;
       if (auto s = Prefixed(file, MockFilter::Check(*interned, method.mock)); !s.ok()) return s;
+      if (interned->reply_prototype == nullptr || method.retry.retry_on_result.empty()) continue;
+      const auto rule = ResultRule::For(*interned, method.retry.retry_on_result);
+      if (!rule.ok()) return Prefixed(file, rule.status());
     }
   }
   return absl::OkStatus();

@@ -189,7 +189,9 @@ std::string Wanted(const FieldDescriptor& field) {
 
 }  // namespace
 
-absl::Status ResultRule::CheckForm(absl::string_view text) { return Read(text).status(); }
+absl::Status ResultRule::CheckForm(absl::string_view text) {
+  return text.empty() ? absl::OkStatus() : Read(text).status();
+}
 
 absl::StatusOr<std::shared_ptr<const ResultRule>> ResultRule::Parse(absl::string_view text,
                                                                     const Descriptor& reply) {
@@ -215,6 +217,22 @@ absl::StatusOr<std::shared_ptr<const ResultRule>> ResultRule::Parse(absl::string
     rule->any_of_.push_back(std::move(comparison));
   }
   return std::shared_ptr<const ResultRule>(std::move(rule));
+}
+
+absl::StatusOr<std::shared_ptr<const ResultRule>> ResultRule::For(const Method& method,
+                                                                  absl::string_view text) {
+  const auto* reply = dynamic_cast<const Message*>(method.reply_prototype);
+  if (reply == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(method.full_name,
+                     ": retry.retryOnResult has no effect, since the reply's type "
+                     "is not linked into this process"));
+  }
+  auto rule = Parse(text, *reply->GetDescriptor());
+  if (rule.ok()) return rule;
+  return absl::Status(
+      rule.status().code(),
+      absl::StrCat(method.full_name, ": retry.retryOnResult: ", rule.status().message()));
 }
 
 bool ResultRule::Matches(const google::protobuf::MessageLite& reply) const {

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "marpc/base/method.h"
 
 namespace google::protobuf {
 class Descriptor;
@@ -32,7 +33,11 @@ class ResultRule {
   // message it will be asked about.
   static absl::StatusOr<std::shared_ptr<const ResultRule>> Parse(
       absl::string_view text, const google::protobuf::Descriptor& reply);
-  // The form alone, where the message is not known yet.
+  // For the replies of a method; FailedPrecondition where its reply type is not linked into this
+  // process.
+  static absl::StatusOr<std::shared_ptr<const ResultRule>> For(const Method& method,
+                                                               absl::string_view text);
+  // The form alone, where the message is not known yet. An empty text is no rule, and right.
   static absl::Status CheckForm(absl::string_view text);
 
   // False for a message of another type.

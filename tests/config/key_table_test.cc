@@ -203,8 +203,8 @@ constexpr int MemberCount() {
 TEST(KeyTable, CoversEveryFieldOfTheSettings) {
   // Members that hold other settings are no keys themselves.
   constexpr int kFields = MemberCount<BackoffSettings>() + MemberCount<RetryBudgetSettings>() +
-                          MemberCount<RetryThrottleSettings>() +
-                          (MemberCount<RetrySettings>() - 3) +
+                          MemberCount<RetryThrottleSettings>() + MemberCount<HedgingSettings>() +
+                          MemberCount<RetryChainSettings>() + (MemberCount<RetrySettings>() - 5) +
                           MemberCount<CircuitBreakerSettings>() + MemberCount<CacheSettings>() +
                           MemberCount<MockSettings>() + (MemberCount<MethodSettings>() - 4) +
                           MemberCount<GrayRouterSettings>() + (MemberCount<ServiceSettings>() - 1) +

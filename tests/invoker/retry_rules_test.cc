@@ -1,0 +1,250 @@
+// What else than the outcome decides a retry: the answer, the chain of services, a program's own
+// policies and listeners.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/wrappers.pb.h"
+#include "gtest/gtest.h"
+#include "marpc/base/error.h"
+#include "marpc/retry/result_rule.h"
+#include "tests/support/simulated_service.h"
+
+namespace marpc {
+namespace {
+
+using testing::Answer;
+using ::testing::ElementsAre;
+using testing::HandlerFails;
+using ::testing::HasSubstr;
+using testing::InTurn;
+using testing::LostRequest;
+using testing::SimulatedAttempt;
+using testing::SimulatedResult;
+using testing::SimulatedService;
+
+SimulatedService::Options Options(int max_retries = 2) {
+  SimulatedService::Options options;
+  options.name = "test.RetryRules";
+  options.instances = {"a", "b", "c"};
+  options.settings.retry.max_retries = max_retries;
+  return options;
+}
+
+std::string LastVerdict(const SimulatedResult& result) {
+  return result.report.attempts.empty() ? "" : result.report.attempts.back().verdict();
+}
+
+// --- The answer
+
+SimulatedAttempt Answers(const std::string& text) {
+  SimulatedAttempt attempt;
+  attempt.fill = [text](google::protobuf::MessageLite* reply) {
+    static_cast<google::protobuf::StringValue*>(reply)->set_value(text);
+  };
+  return attempt;
+}
+
+class RetryOnResultTest : public ::testing::Test {
+ protected:
+  SimulatedResult Call(const std::vector<SimulatedAttempt>& attempts) {
+    SimulatedService::Options options = Options();
+    options.result_rule = *ResultRule::Parse("value == \"PENDING\"", *reply_.GetDescriptor());
+    options.fallback = [](auto&&...) { return absl::InternalError("asked"); };
+    SimulatedService service(std::move(options));
+    SimulatedService::CallOptions call;
+    call.reply = &reply_;
+    return service.Call(InTurn(attempts), call);
+  }
+  google::protobuf::StringValue reply_;
+};
+
+TEST_F(RetryOnResultTest, AnAnswerThatMatchesIsRetriedElsewhere) {
+  const SimulatedResult result = Call({Answers("PENDING"), Answers("DONE")});
+  EXPECT_TRUE(result.status.ok());
+  EXPECT_THAT(result.instances, ElementsAre("a", "b"));
+  EXPECT_EQ(reply_.value(), "DONE");
+}
+
+TEST_F(RetryOnResultTest, WhenNoRetryIsLeftTheLastAnswerIsTheResult) {
+  const SimulatedResult result = Call({Answers("PENDING")});
+  EXPECT_TRUE(result.status.ok()) << "an answer needs no fallback";
+  EXPECT_EQ(result.instances.size(), 3u);
+  EXPECT_EQ(reply_.value(), "PENDING");
+  EXPECT_EQ(result.report.answer, CallReport::Answer::kRemote);
+}
+
+// --- The chain
+
+class ChainTest : public ::testing::Test {
+ protected:
+  SimulatedResult Call(const RetryChainSettings& chain) {
+    SimulatedService::Options options = Options();
+    options.settings.retry.chain = chain;
+    SimulatedService service(std::move(options));
+    SimulatedService::CallOptions call;
+    call.context.set_inbound(inbound_);
+    return service.Call(InTurn({LostRequest()}), call);
+  }
+  const std::shared_ptr<InboundCall> inbound_ = std::make_shared<InboundCall>();
+};
+
+TEST_F(ChainTest, ACallInTheServiceOfARetryIsNotRetried) {
+  inbound_->previous_attempts = 1;
+  const SimulatedResult result = Call({});
+  EXPECT_EQ(result.instances.size(), 1u);
+  EXPECT_THAT(LastVerdict(result), HasSubstr("retry.chain.stop"));
+}
+
+TEST_F(ChainTest, ACallInTheServiceOfAFirstAttemptIs) { EXPECT_EQ(Call({}).instances.size(), 3u); }
+
+TEST_F(ChainTest, TheStopCanBeTurnedOff) {
+  inbound_->previous_attempts = 1;
+  EXPECT_EQ(Call({.stop = false}).instances.size(), 3u);
+}
+
+TEST_F(ChainTest, ADepthLimitLeavesRetriesToTheServicesNearTheEdge) {
+  inbound_->depth = 1;
+  EXPECT_EQ(Call({.max_depth = 2}).instances.size(), 3u);
+  inbound_->depth = 2;
+  const SimulatedResult deep = Call({.max_depth = 2});
+  EXPECT_EQ(deep.instances.size(), 1u);
+  EXPECT_THAT(LastVerdict(deep), HasSubstr("retry.chain.maxDepth"));
+}
+
+TEST_F(ChainTest, OneRequestsRetriesAreCountedOverAllItsCalls) {
+  EXPECT_EQ(Call({.max_per_request = 3}).instances.size(), 3u);
+  const SimulatedResult second = Call({.max_per_request = 3});
+  EXPECT_EQ(second.instances.size(), 2u);
+  EXPECT_THAT(LastVerdict(second), HasSubstr("retry.chain.maxPerRequest"));
+  EXPECT_EQ(inbound_->retries.load(), 3);
+}
+
+// --- A program's own policies and listeners
+
+class AtMost final : public RetryPolicy {
+ public:
+  explicit AtMost(int attempts) : attempts_(attempts) {}
+  absl::string_view name() const override { return "at-most"; }
+  RetryVerdict MayTry(RetryContext& context) override {
+    if (context.attempt() >= attempts_) return RetryVerdict::Spent("that was enough");
+    return RetryVerdict::TryAgain(context.attempt() * absl::Milliseconds(10));
+  }
+  RetryVerdict BeforeRetry(RetryContext&) override {
+    ++taken;
+    return RetryVerdict::TryAgain();
+  }
+  void Dropped(RetryContext&) override { --taken; }
+  void End(RetryContext& context) override { spent = context.spent(); }
+
+  int taken = 0;
+  bool spent = false;
+
+ private:
+  const int attempts_;
+};
+
+TEST(OwnPolicyTest, SaysHowLongToWaitAndWhenToStop) {
+  const auto policy = std::make_shared<AtMost>(2);
+  SimulatedService::Options options = Options(/*max_retries=*/5);
+  options.retry_policies = {policy};
+  SimulatedService service(std::move(options));
+  const SimulatedResult result = service.Call(InTurn({LostRequest()}));
+  EXPECT_EQ(result.instances.size(), 2u);
+  EXPECT_THAT(result.waits, ElementsAre(absl::Milliseconds(10)));
+  EXPECT_EQ(LastVerdict(result), "at-most: that was enough");
+  EXPECT_EQ(policy->taken, 1);
+  EXPECT_TRUE(policy->spent);
+  EXPECT_EQ(service.counters().retries_refused_by_policy.load(), 1u);
+}
+
+TEST(OwnPolicyTest, CanForbidTheFirstAttempt) {
+  SimulatedService::Options options = Options();
+  options.retry_policies = {std::make_shared<AtMost>(0)};
+  SimulatedService service(std::move(options));
+  const SimulatedResult result = service.Call(InTurn({Answer()}));
+  EXPECT_EQ(result.instances.size(), 0u);
+  EXPECT_EQ(result.reason(), reason::kRefusedByPolicy);
+  EXPECT_THAT(result.status.message(), HasSubstr("that was enough"));
+}
+
+TEST(OwnPolicyTest, GetsBackWhatItTookForARetryThatDoesNotHappen) {
+  const auto policy = std::make_shared<AtMost>(9);
+  SimulatedService::Options options = Options();
+  options.retry_policies = {policy};
+  SimulatedService service(std::move(options));
+  // The list runs empty while the call waits.
+  const SimulatedResult result = service.Call([&](const std::string&, const Step&) {
+    service.SetInstances({});
+    return LostRequest();
+  });
+  EXPECT_EQ(result.instances.size(), 1u);
+  EXPECT_EQ(policy->taken, 0);
+}
+
+class Recorder final : public RetryListener {
+ public:
+  Recorder(std::string name, std::vector<std::string>& events)
+      : name_(std::move(name)), events_(events) {}
+  absl::Status OnOpen(RetryContext&) override {
+    events_.push_back(absl::StrCat("open:", name_));
+    return veto;
+  }
+  void OnError(RetryContext& context) override {
+    events_.push_back(absl::StrCat("error:", name_, "@", context.instance()));
+  }
+  void OnRetry(RetryContext&) override { events_.push_back(absl::StrCat("retry:", name_)); }
+  void OnSuccess(RetryContext&) override { events_.push_back(absl::StrCat("success:", name_)); }
+  void OnClose(RetryContext&) override { events_.push_back(absl::StrCat("close:", name_)); }
+  absl::Status veto;
+
+ private:
+  const std::string name_;
+  std::vector<std::string>& events_;
+};
+
+TEST(ListenerTest, SeesAttemptsAndEnds) {
+  std::vector<std::string> events;
+  SimulatedService::Options options = Options();
+  options.retry_listeners = {std::make_shared<Recorder>("1", events),
+                             std::make_shared<Recorder>("2", events)};
+  SimulatedService service(std::move(options));
+  EXPECT_TRUE(service.Call(InTurn({LostRequest(), Answer()})).status.ok());
+  EXPECT_THAT(events, ElementsAre("open:1", "open:2", "error:2@a:1", "error:1@a:1", "retry:1",
+                                  "retry:2", "success:2", "success:1", "close:2", "close:1"));
+}
+
+TEST(ListenerTest, CanVetoACall) {
+  std::vector<std::string> events;
+  const auto veto = std::make_shared<Recorder>("1", events);
+  veto->veto = absl::PermissionDeniedError("not today");
+  SimulatedService::Options options = Options();
+  options.retry_listeners = {veto, std::make_shared<Recorder>("2", events)};
+  SimulatedService service(std::move(options));
+  const SimulatedResult result = service.Call(InTurn({Answer()}));
+  EXPECT_EQ(result.status.message(), "not today");
+  EXPECT_EQ(result.instances.size(), 0u);
+  EXPECT_THAT(events, ElementsAre("open:1", "close:1"));
+}
+
+// --- Errors of the handler
+
+TEST(RetryOfAnErrorOfTheHandlerTest, TheErrorIsAnAnswerWhenTheRetryCannotBeMade) {
+  SimulatedService::Options options = Options();
+  options.settings.retry.retry_on = {absl::StatusCode::kAborted};
+  options.fallback = [](auto&&...) { return absl::InternalError("asked"); };
+  SimulatedService service(std::move(options));
+  const SimulatedResult result = service.Call([&](const std::string&, const Step&) {
+    service.SetInstances({});
+    return HandlerFails(absl::StatusCode::kAborted, "conflict");
+  });
+  EXPECT_EQ(result.status.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(result.report.answer, CallReport::Answer::kRemote);
+}
+
+}  // namespace
+}  // namespace marpc

@@ -1,0 +1,79 @@
+#include "marpc/retry/result_rule.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/wrappers.pb.h"
+#include "gtest/gtest.h"
+
+namespace marpc {
+namespace {
+
+using google::protobuf::FieldDescriptorProto;
+using ::testing::HasSubstr;
+
+// A message with a text, a number, a truth value, an enum, a list and a message.
+FieldDescriptorProto Field() {
+  FieldDescriptorProto field;
+  field.set_name("user");
+  field.set_number(7);
+  field.set_type(FieldDescriptorProto::TYPE_BOOL);
+  field.mutable_options()->set_deprecated(true);
+  return field;
+}
+
+bool Matches(const std::string& text, const google::protobuf::Message& message) {
+  const auto rule = ResultRule::Parse(text, *message.GetDescriptor());
+  EXPECT_TRUE(rule.ok()) << rule.status();
+  return rule.ok() && (*rule)->Matches(message);
+}
+
+std::string Fault(const std::string& text) {
+  return std::string(
+      ResultRule::Parse(text, *FieldDescriptorProto::descriptor()).status().message());
+}
+
+TEST(ResultRuleTest, ComparesEveryKindOfField) {
+  EXPECT_TRUE(Matches("name == \"user\"", Field()));
+  EXPECT_FALSE(Matches("name == 'other'", Field()));
+  EXPECT_TRUE(Matches("name != 'other'", Field()));
+  EXPECT_TRUE(Matches("number == 7", Field()));
+  EXPECT_TRUE(Matches("number == 007", Field()));
+  EXPECT_TRUE(Matches("type == TYPE_BOOL", Field()));
+  EXPECT_TRUE(Matches("options.deprecated == true", Field()));
+  EXPECT_FALSE(Matches("options.lazy == true", Field()));
+}
+
+TEST(ResultRuleTest, AnyOfSeveralIsEnough) {
+  EXPECT_TRUE(Matches("number == 1 || name == \"user\"", Field()));
+  EXPECT_FALSE(Matches("number == 1 || number == 2", Field()));
+}
+
+TEST(ResultRuleTest, EmptyIsAMessageWithNothingInIt) {
+  google::protobuf::StringValue value;
+  EXPECT_TRUE(Matches("empty", value));
+  value.set_value("x");
+  EXPECT_FALSE(Matches("empty", value));
+}
+
+TEST(ResultRuleTest, AMessageOfAnotherTypeNeverMatches) {
+  const auto rule = ResultRule::Parse("empty", *FieldDescriptorProto::descriptor());
+  ASSERT_TRUE(rule.ok());
+  EXPECT_FALSE((*rule)->Matches(google::protobuf::StringValue()));
+}
+
+TEST(ResultRuleTest, SaysWhatIsWrong) {
+  EXPECT_THAT(Fault("pending"), HasSubstr("'pending' is no rule"));
+  EXPECT_THAT(Fault("name == "), HasSubstr("is no rule"));
+  EXPECT_THAT(Fault("name == \"x"), HasSubstr("is no rule"));
+  EXPECT_THAT(Fault("nam == 'x'"), HasSubstr("has no field 'nam'; its fields: name,"));
+  EXPECT_THAT(Fault("name.first == 'x'"), HasSubstr("name is no message"));
+  EXPECT_THAT(Fault("options == 'x'"), HasSubstr("is a message; name one of its fields"));
+  EXPECT_THAT(Fault("number == many"), HasSubstr("takes a number of type int32"));
+  EXPECT_THAT(Fault("type == BOOL"), HasSubstr("takes one of TYPE_DOUBLE"));
+  EXPECT_THAT(Fault("name == x"), HasSubstr("takes a text in quotes"));
+}
+
+}  // namespace
+}  // namespace marpc
