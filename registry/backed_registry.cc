@@ -20,19 +20,26 @@ constexpr absl::Duration kCloseTimeout = absl::Milliseconds(500);
 
 }  // namespace
 
-BackedRegistry::BackedRegistry(Options options, const Clock& clock)
+BackedRegistry::BackedRegistry(Options options, const Clock& clock, std::unique_ptr<Fanout> fanout,
+                               std::unique_ptr<EventLoop> loop)
     : options_(std::move(options)),
       clock_(clock),
       store_(options_.snapshot_dir, options_.environment),
-      loop_("marpc-registry") {
+      fanout_(std::move(fanout)),
+      loop_(std::move(loop)) {
   state_.since = clock_.Now();
 }
 
-std::shared_ptr<Registry> BackedRegistry::Open(Options options, const Clock& clock,
-                                               const BackendFactory& factory) {
-  std::shared_ptr<BackedRegistry> registry(new BackedRegistry(std::move(options), clock));
-  registry->backend_ = factory(registry->loop_);
-  registry->loop_.Post([r = registry.get()] { r->backend_->Start(r); });
+absl::StatusOr<std::shared_ptr<Registry>> BackedRegistry::Open(Options options, const Clock& clock,
+                                                               const BackendFactory& factory) {
+  absl::StatusOr<std::unique_ptr<Fanout>> fanout = Fanout::Create();
+  if (!fanout.ok()) return fanout.status();
+  absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Create("marpc-registry");
+  if (!loop.ok()) return loop.status();
+  std::shared_ptr<BackedRegistry> registry(
+      new BackedRegistry(std::move(options), clock, *std::move(fanout), *std::move(loop)));
+  registry->backend_ = factory(*registry->loop_);
+  registry->loop_->Post([r = registry.get()] { r->backend_->Start(r); });
   // Users' references close the registry when the last is dropped; those of leases and
   // subscriptions, which a listener may drop on the registry's own thread, only keep the memory.
   Registry* const raw = registry.get();
@@ -64,7 +71,7 @@ absl::StatusOr<std::unique_ptr<Lease>> BackedRegistry::Register(absl::string_vie
                        " by another lease of this process; release that one first"));
     }
   }
-  loop_.Post([this, entry] { EnterOnLoop(entry); });
+  loop_->Post([this, entry] { EnterOnLoop(entry); });
   return std::make_unique<EntryLease>(shared_from_this(), std::move(entry));
 }
 
@@ -121,7 +128,7 @@ absl::Status BackedRegistry::RunOperation(std::function<void(Backend::Done)> run
   if (absl::Status status = CheckOpen(); !status.ok()) return status;
   auto outcome = std::make_shared<Outcome>();
   Operation operation{std::move(run), outcome, clock_.Now() + options_.connect_timeout};
-  loop_.Post([this, operation = std::move(operation)] { StartOperation(operation); });
+  loop_->Post([this, operation = std::move(operation)] { StartOperation(operation); });
   const std::optional<absl::Status> status = outcome->WaitFor(options_.connect_timeout);
   if (status.has_value()) return *status;
   return absl::UnavailableError(
@@ -160,11 +167,12 @@ void BackedRegistry::OnConnection(Connection connection, absl::string_view detai
     std::lock_guard<std::mutex> lock(mutex_);
     before = state_;
     state_.detail = std::string(detail);
-    if (connection == before.connection) return;
-    state_.connection = connection;
-    state_.since = now;
+    if (connection != before.connection) {
+      state_.connection = connection;
+      state_.since = now;
+    }
   }
-  if (connection == Connection::kLost) {
+  if (connection == Connection::kLost && before.connection != Connection::kLost) {
     Logger()->error("event=registry_lost registry={} why=\"{}\" services={} entries={}",
                     options_.name, std::string(detail), services_.size(), entries_.size());
     for (auto& [name, service] : services_) Publish(service, service.view.OnLost(now));
@@ -174,6 +182,7 @@ void BackedRegistry::OnConnection(Connection connection, absl::string_view detai
       Logger()->warn("event=registry_back registry={} lost_for={}", options_.name,
                      absl::FormatDuration(now - before.since));
     }
+    // Also after a gap so short that it never counted as a loss: operations may have failed in it.
     std::deque<Operation> operations = std::move(waiting_);
     waiting_.clear();
     for (Operation& operation : operations) StartOperation(std::move(operation));
@@ -200,17 +209,17 @@ void BackedRegistry::Close() {
   std::call_once(close_once_, [this] {
     closed_.store(true);
     // First, while the loop can still answer what a listener that runs now may ask.
-    fanout_.Stop();
+    fanout_->Stop();
     auto outcome = std::make_shared<Outcome>();
-    loop_.Post([this, outcome] { WithdrawAll(outcome); });
+    loop_->Post([this, outcome] { WithdrawAll(outcome); });
     outcome->WaitFor(kCloseTimeout);
-    loop_.Post([this] {
+    loop_->Post([this] {
       for (auto& [name, service] : services_) WriteSnapshot(service);
       backend_->Stop();
       for (const std::shared_ptr<Entry>& entry : entries_) entry->registered.store(false);
       waiting_.clear();
     });
-    loop_.Stop();
+    loop_->Stop();
   });
 }
 

@@ -38,8 +38,9 @@ class BackedRegistry final : public Registry,
   using BackendFactory = std::function<std::unique_ptr<Backend>(EventLoop& loop)>;
 
   // Closed when the last reference is dropped; leases and subscriptions do not count as such.
-  static std::shared_ptr<Registry> Open(Options options, const Clock& clock,
-                                        const BackendFactory& factory);
+  // Fails when the process has used up its file descriptors or threads.
+  static absl::StatusOr<std::shared_ptr<Registry>> Open(Options options, const Clock& clock,
+                                                        const BackendFactory& factory);
 
   absl::StatusOr<std::unique_ptr<Lease>> Register(absl::string_view service,
                                                   const Instance& instance) override;
@@ -69,7 +70,8 @@ class BackedRegistry final : public Registry,
     MonotonicTime expires;
   };
 
-  BackedRegistry(Options options, const Clock& clock);
+  BackedRegistry(Options options, const Clock& clock, std::unique_ptr<Fanout> fanout,
+                 std::unique_ptr<EventLoop> loop);
 
   // Backend::Events
   void OnConnection(RegistryState::Connection connection, absl::string_view detail) override;
@@ -109,8 +111,8 @@ class BackedRegistry final : public Registry,
   std::shared_ptr<Outcome> all_withdrawn_;  // set while closing
   std::unique_ptr<Backend> backend_;
 
-  Fanout fanout_;
-  EventLoop loop_;  // last: its thread uses all of the above
+  const std::unique_ptr<Fanout> fanout_;
+  const std::unique_ptr<EventLoop> loop_;  // last: its thread uses all of the above
 };
 
 }  // namespace marpc

@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<Subscription>> BackedRegistry::Subscribe(absl::st
         absl::StrCat("a subscription to ", service, " needs a listener"));
   }
   std::shared_ptr<Fanout::Slot> slot = Fanout::MakeSlot(std::move(listener));
-  loop_.Post([this, service = std::string(service), slot] { AddSlot(service, slot); });
+  loop_->Post([this, service = std::string(service), slot] { AddSlot(service, slot); });
   return std::make_unique<SlotSubscription>(shared_from_this(), std::string(service),
                                             std::move(slot));
 }
@@ -37,7 +37,7 @@ void BackedRegistry::AddSlot(const std::string& name, std::shared_ptr<Fanout::Sl
   if (found != services_.end()) {
     found->second.slots.push_back(slot);
     if (found->second.view.current() != nullptr) {
-      fanout_.Deliver(slot, found->second.view.current());
+      fanout_->Deliver(slot, found->second.view.current());
     }
     return;
   }
@@ -45,7 +45,7 @@ void BackedRegistry::AddSlot(const std::string& name, std::shared_ptr<Fanout::Sl
       services_.emplace(name, ServiceView(name, options_.view, store_.Read(name))).first->second;
   service.slots.push_back(std::move(slot));
   backend_->Watch(name);
-  loop_.After(std::min(kFirstAnswer, options_.connect_timeout / 2), [this, name] {
+  loop_->After(std::min(kFirstAnswer, options_.connect_timeout / 2), [this, name] {
     const auto later = services_.find(name);
     if (later != services_.end()) {
       Publish(later->second, later->second.view.OnNoAnswer(clock_.Now()));
@@ -61,7 +61,7 @@ void BackedRegistry::RemoveSlot(const std::string& name,
   if (!found->second.slots.empty()) return;
   backend_->Unwatch(name);
   WriteSnapshot(found->second);
-  loop_.CancelTimer(found->second.change_timer);
+  loop_->CancelTimer(found->second.change_timer);
   services_.erase(found);
 }
 
@@ -83,15 +83,15 @@ void BackedRegistry::OnReading(const std::string& name, Reading reading) {
 void BackedRegistry::Publish(Service& service, const ServiceView::Published& snapshot) {
   if (snapshot == nullptr) return;
   if (snapshot->source == ServiceSnapshot::Source::kRegistry) service.write_due = true;
-  for (const std::shared_ptr<Fanout::Slot>& slot : service.slots) fanout_.Deliver(slot, snapshot);
+  for (const std::shared_ptr<Fanout::Slot>& slot : service.slots) fanout_->Deliver(slot, snapshot);
 }
 
 void BackedRegistry::ScheduleChange(const std::string& name, Service& service) {
-  loop_.CancelTimer(service.change_timer);
+  loop_->CancelTimer(service.change_timer);
   service.change_timer = 0;
   const MonotonicTime at = service.view.next_change();
   if (at.is_infinite()) return;
-  service.change_timer = loop_.After(at - clock_.Now(), [this, name] {
+  service.change_timer = loop_->After(at - clock_.Now(), [this, name] {
     const auto found = services_.find(name);
     if (found == services_.end()) return;
     Publish(found->second, found->second.view.OnTime(clock_.Now()));
@@ -101,7 +101,7 @@ void BackedRegistry::ScheduleChange(const std::string& name, Service& service) {
 
 void BackedRegistry::ScheduleWrite(const std::string& name, Service& service) {
   if (!service.write_due || !store_.enabled()) return;
-  loop_.After(kWriteDelay, [this, name] {
+  loop_->After(kWriteDelay, [this, name] {
     const auto found = services_.find(name);
     if (found != services_.end()) WriteSnapshot(found->second);
   });

@@ -1,36 +1,46 @@
 #include "marpc/registry/event_loop.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <limits>
 
+#include "marpc/registry/background_thread.h"
+
 namespace marpc {
 
-EventLoop::EventLoop(const char* thread_name)
-    : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)), wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+absl::StatusOr<std::unique_ptr<EventLoop>> EventLoop::Create(const char* thread_name) {
+  // One after another, so that errno is that of the one that failed.
+  const int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  const int wake_fd = epoll_fd < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int error = errno;
+  std::unique_ptr<EventLoop> loop(new EventLoop(epoll_fd, wake_fd));
+  if (wake_fd < 0) return absl::ErrnoToStatus(error, "no file descriptor for an event loop");
+  if (absl::Status status = loop->Start(thread_name); !status.ok()) return status;
+  return loop;
+}
+
+absl::Status EventLoop::Start(const char* thread_name) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = 0;
-  epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event);
-  // Signals are the application's: none may be delivered to this thread or to those that it starts.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { Run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), thread_name);
+  if (epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event) != 0) {
+    return absl::ErrnoToStatus(errno, "an event loop cannot be woken");
+  }
+  absl::StatusOr<std::thread> thread = StartBackgroundThread(thread_name, [this] { Run(); });
+  if (!thread.ok()) return thread.status();
+  thread_ = *std::move(thread);
+  return absl::OkStatus();
 }
 
 EventLoop::~EventLoop() {
   Stop();
-  close(wake_fd_);
-  close(epoll_fd_);
+  if (wake_fd_ >= 0) close(wake_fd_);
+  if (epoll_fd_ >= 0) close(epoll_fd_);
 }
 
 void EventLoop::Post(Task task) {
@@ -50,6 +60,7 @@ void EventLoop::Stop() {
       std::lock_guard<std::mutex> lock(mutex_);
       stopping_ = true;
     }
+    if (!thread_.joinable()) return;
     eventfd_write(wake_fd_, 1);
     thread_.join();
   });

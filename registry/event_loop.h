@@ -1,8 +1,8 @@
 // One thread that owns the state of a registry: tasks, timers and file descriptors, one after
 // another.
 //
-//   EventLoop loop("marpc-registry");
-//   loop.Post([&] { ... });        // from anywhere
+//   absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Create("marpc-registry");
+//   (*loop)->Post([&] { ... });        // from anywhere
 //
 // What only this thread touches needs no lock, so no order of locks can be wrong.
 #ifndef MARPC_REGISTRY_EVENT_LOOP_H_
@@ -11,11 +11,14 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "marpc/base/clock.h"
 
@@ -28,8 +31,9 @@ class EventLoop {
   using Task = absl::AnyInvocable<void()>;
   using TimerId = uint64_t;
 
-  // `thread_name` is what debuggers show: at most 15 characters.
-  explicit EventLoop(const char* thread_name);
+  // `thread_name` is what debuggers show: at most 15 characters. Fails when the process has used up
+  // its file descriptors or threads.
+  static absl::StatusOr<std::unique_ptr<EventLoop>> Create(const char* thread_name);
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
@@ -37,7 +41,6 @@ class EventLoop {
   // Runs `task` on the loop's thread, after what was posted before. Dropped, unrun, once Stop() has
   // begun. Thread-safe.
   void Post(Task task);
-  bool OnThread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
   // Runs what was posted before, then ends and joins the thread. Idempotent. Not to be called on
   // the loop's thread.
@@ -53,11 +56,14 @@ class EventLoop {
   void UnwatchFd(int fd);
 
  private:
+  EventLoop(int epoll_fd, int wake_fd) : epoll_fd_(epoll_fd), wake_fd_(wake_fd) {}
+  absl::Status Start(const char* thread_name);
   void Run();
   bool RunPosted();
   void RunTimers();
   int EpollTimeoutMs() const;
 
+  // -1: there is none.
   const int epoll_fd_;
   const int wake_fd_;
 

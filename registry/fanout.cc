@@ -1,12 +1,10 @@
 #include "marpc/registry/fanout.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <exception>
 #include <utility>
 
 #include "marpc/observe/log.h"
+#include "marpc/registry/background_thread.h"
 
 namespace marpc {
 
@@ -20,13 +18,13 @@ struct Fanout::Slot {
   bool ended = false;
 };
 
-Fanout::Fanout() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { Run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread_.native_handle(), "marpc-listen");
+absl::StatusOr<std::unique_ptr<Fanout>> Fanout::Create() {
+  std::unique_ptr<Fanout> fanout(new Fanout);
+  absl::StatusOr<std::thread> thread =
+      StartBackgroundThread("marpc-listen", [raw = fanout.get()] { raw->Run(); });
+  if (!thread.ok()) return thread.status();
+  fanout->thread_ = *std::move(thread);
+  return fanout;
 }
 
 Fanout::~Fanout() { Stop(); }
@@ -61,7 +59,7 @@ void Fanout::Stop() {
       stopping_ = true;
       changed_.notify_all();
     }
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   });
 }
 

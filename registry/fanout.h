@@ -19,7 +19,8 @@ class Fanout {
   // One listener. Held by its subscription.
   struct Slot;
 
-  Fanout();
+  // ResourceExhausted when the system gives no thread.
+  static absl::StatusOr<std::unique_ptr<Fanout>> Create();
   ~Fanout();  // Stop()
   Fanout(const Fanout&) = delete;
   Fanout& operator=(const Fanout&) = delete;
@@ -38,6 +39,7 @@ class Fanout {
   void Stop();
 
  private:
+  Fanout() = default;
   void Run();
 
   std::mutex mutex_;  // a standard one, which ThreadSanitizer can follow into

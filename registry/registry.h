@@ -36,7 +36,9 @@ struct ServiceSnapshot {
   // Endpoints marked gray at runtime, for the whole cluster. May name instances that are not (or no
   // longer) there.
   std::set<Endpoint> gray_marks;
-  // When the registry last confirmed this list.
+  // Until when the registry is known to have said so: for kRegistry, when the list became what it
+  // is, and it holds still; for kKept, when the registry was lost or stopped saying so; for kDisk,
+  // when the list was written.
   MonotonicTime confirmed_at;
   enum class Source {
     kRegistry,  // what the registry says
@@ -52,7 +54,8 @@ class Lease {
   virtual ~Lease() = default;
   // True while the registry is known to hold the entry, owned by this process.
   virtual bool registered() const = 0;
-  // Replaces the entry's data (weight, tags ...); the endpoint must stay.
+  // Replaces the entry's data (weight, tags ...). InvalidArgument when the endpoint is another one;
+  // FailedPrecondition when the lease was released or the registry closed.
   virtual absl::Status Update(const Instance& instance) = 0;
   // Takes the entry away; consumers are told. Waits for the registry's word for at most `timeout`.
   // Idempotent.

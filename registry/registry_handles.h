@@ -35,7 +35,7 @@ class BackedRegistry::EntryLease final : public Lease {
       return absl::FailedPreconditionError(
           absl::StrCat("the lease of ", entry_->endpoint.ToString(), " is released"));
     }
-    registry_->loop_.Post(
+    registry_->loop_->Post(
         [registry = registry_.get(), entry = entry_, instance = Instance(instance)]() mutable {
           instance.owner = entry->instance.owner;
           entry->instance = std::move(instance);
@@ -62,7 +62,7 @@ class BackedRegistry::EntryLease final : public Lease {
       std::lock_guard<std::mutex> lock(registry_->mutex_);
       registry_->entered_.erase({entry_->service, entry_->endpoint});
     }
-    registry_->loop_.Post([registry = registry_.get(), entry = entry_, outcome = outcome_] {
+    registry_->loop_->Post([registry = registry_.get(), entry = entry_, outcome = outcome_] {
       registry->WithdrawOnLoop(entry, outcome);
     });
   }
@@ -79,8 +79,8 @@ class BackedRegistry::SlotSubscription final : public Subscription {
                    std::shared_ptr<Fanout::Slot> slot)
       : registry_(std::move(registry)), service_(std::move(service)), slot_(std::move(slot)) {}
   ~SlotSubscription() override {
-    registry_->fanout_.End(slot_);
-    registry_->loop_.Post([registry = registry_.get(), service = service_, slot = slot_] {
+    registry_->fanout_->End(slot_);
+    registry_->loop_->Post([registry = registry_.get(), service = service_, slot = slot_] {
       registry->RemoveSlot(service, slot);
     });
   }

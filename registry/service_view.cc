@@ -72,6 +72,8 @@ void ServiceView::Hold(const Reading& reading, MonotonicTime now) {
 }
 
 ServiceView::Published ServiceView::OnLost(MonotonicTime now) {
+  // Until now it held, since the registry tells of changes.
+  if (!lost_ && !from_disk_ && held_.empty()) confirmed_at_ = now;
   lost_ = true;
   if (current_ == nullptr) return OnNoAnswer(now);
   if (current_->source != ServiceSnapshot::Source::kRegistry) return nullptr;

@@ -174,11 +174,23 @@ FileService& FileBackend::ServiceOf(const std::string& name) {
   return found->second;
 }
 
+void FileBackend::ForgetIfUnused(const std::string& name) {
+  const auto found = services_.find(name);
+  if (found == services_.end() || subscribed_.contains(name)) return;
+  for (const auto& [entry, own] : own_) {
+    if (entry->service == name) return;
+  }
+  if (connected_) found->second.Disarm(*inotify_);
+  services_.erase(found);
+  warned_services_.erase(name);
+}
+
 void FileBackend::ArmSoon(const std::string& name) {
   if (!arming_.insert(name).second) return;
   loop_.After(kFolderPatience, [this, name] {
     arming_.erase(name);
-    if (CheckFolder() && !services_.at(name).Armed()) ArmService(name);
+    const auto found = services_.find(name);
+    if (CheckFolder() && found != services_.end() && !found->second.Armed()) ArmService(name);
   });
 }
 
@@ -204,7 +216,10 @@ void FileBackend::Watch(const std::string& service) {
   if (known) Report(service);
 }
 
-void FileBackend::Unwatch(const std::string& service) { subscribed_.erase(service); }
+void FileBackend::Unwatch(const std::string& service) {
+  subscribed_.erase(service);
+  ForgetIfUnused(service);
+}
 
 void FileBackend::Report(const std::string& service) {
   if (!connected_ || !subscribed_.contains(service)) return;

@@ -67,6 +67,8 @@ class FileBackend final : public Backend {
 
   // What is in it.
   FileService& ServiceOf(const std::string& name);
+  // Ends what ServiceOf() began, where neither a subscription nor an entry needs it any more.
+  void ForgetIfUnused(const std::string& name);
   void ArmService(const std::string& name);
   void ArmSoon(const std::string& name);
   void CheckSoon(const std::string& service, const std::string& file_name);

@@ -86,7 +86,9 @@ void FileBackend::Withdraw(std::shared_ptr<Entry> entry, Done done) {
   auto found = own_.extract(entry);
   if (found.empty()) return done(absl::OkStatus());
   loop_.CancelTimer(found.mapped().retry);
+  const std::string service = entry->service;
   FinishWithdrawal({std::move(entry), std::move(found.mapped()), std::move(done)});
+  ForgetIfUnused(service);
 }
 
 void FileBackend::FinishWithdrawal(Withdrawal withdrawal) {

@@ -65,6 +65,13 @@ absl::Status FileService::Arm(Inotify& inotify) {
   return absl::OkStatus();
 }
 
+void FileService::Disarm(Inotify& inotify) {
+  for (int* watch : {&providers_watch_, &gray_watch_}) {
+    if (*watch >= 0) inotify.RemoveFolder(std::exchange(*watch, -1));
+  }
+  providers_inode_ = gray_inode_ = 0;
+}
+
 bool FileService::Armed() const {
   return providers_inode_ != 0 && InodeOf(layout_.Providers(name_)) == providers_inode_ &&
          InodeOf(layout_.Gray(name_)) == gray_inode_;

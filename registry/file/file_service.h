@@ -29,6 +29,7 @@ class FileService {
 
   // Makes the folders, watches them and looks at all that is in them.
   absl::Status Arm(Inotify& inotify);
+  void Disarm(Inotify& inotify);
   // False when the folders are not those that are watched, as when one above them was moved: which
   // no event tells.
   bool Armed() const;

@@ -25,6 +25,8 @@ absl::StatusOr<int> Inotify::AddFolder(const std::string& path, uint32_t mask) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot watch the folder '", path, "'"));
 }
 
+void Inotify::RemoveFolder(int watch) { inotify_rm_watch(fd_.get(), watch); }
+
 std::vector<Inotify::Event> Inotify::Read() {
   std::vector<Event> events;
   alignas(inotify_event) char buffer[16384];

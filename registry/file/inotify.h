@@ -27,6 +27,8 @@ class Inotify {
 
   int fd() const { return fd_.get(); }
   absl::StatusOr<int> AddFolder(const std::string& path, uint32_t mask);
+  // `watch` is as AddFolder() answered; one that ended with its folder is no harm.
+  void RemoveFolder(int watch);
   // All that is waiting; never blocks.
   std::vector<Event> Read();
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,7 +18,8 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(EventLoopTest, StopRunsWhatWasPostedBefore) {
-  EventLoop loop("test");
+  const std::unique_ptr<EventLoop> made = *EventLoop::Create("test");
+  EventLoop& loop = *made;
   std::vector<int> order;
   for (int i = 0; i < 3; ++i) loop.Post([&, i] { order.push_back(i); });
   loop.Stop();
@@ -27,7 +29,8 @@ TEST(EventLoopTest, StopRunsWhatWasPostedBefore) {
 }
 
 TEST(EventLoopTest, ManyThreadsMayPost) {
-  EventLoop loop("test");
+  const std::unique_ptr<EventLoop> made = *EventLoop::Create("test");
+  EventLoop& loop = *made;
   int count = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -41,7 +44,8 @@ TEST(EventLoopTest, ManyThreadsMayPost) {
 }
 
 TEST(EventLoopTest, TimersFireInTheirOrderAndNotWhenCancelled) {
-  EventLoop loop("test");
+  const std::unique_ptr<EventLoop> made = *EventLoop::Create("test");
+  EventLoop& loop = *made;
   std::vector<int> order;
   std::atomic<bool> done{false};
   loop.Post([&] {
@@ -61,7 +65,8 @@ TEST(EventLoopTest, TimersFireInTheirOrderAndNotWhenCancelled) {
 }
 
 TEST(EventLoopTest, ATimerMaySetTheNext) {
-  EventLoop loop("test");
+  const std::unique_ptr<EventLoop> made = *EventLoop::Create("test");
+  EventLoop& loop = *made;
   std::atomic<int> ticks{0};
   std::function<void()> tick = [&] {
     if (++ticks < 5) loop.After(absl::ZeroDuration(), [&] { tick(); });
@@ -71,7 +76,8 @@ TEST(EventLoopTest, ATimerMaySetTheNext) {
 }
 
 TEST(EventLoopTest, AWatchedDescriptorIsReadAndMayEndItsWatch) {
-  EventLoop loop("test");
+  const std::unique_ptr<EventLoop> made = *EventLoop::Create("test");
+  EventLoop& loop = *made;
   const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   std::atomic<int> reads{0};
   loop.Post([&] {
@@ -89,6 +95,35 @@ TEST(EventLoopTest, AWatchedDescriptorIsReadAndMayEndItsWatch) {
   loop.Stop();
   EXPECT_EQ(reads, 2);
   close(fd);
+}
+
+// The most file descriptors that this process may have, for as long as this lives.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(rlim_t limit) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit lowered{limit, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &lowered);
+  }
+  ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST(EventLoopTest, WithoutAFreeDescriptorThereIsNoLoop) {
+  const int next = dup(STDIN_FILENO);  // the number that the next one will have
+  ASSERT_GE(next, 0);
+  close(next);
+  for (const int free : {0, 1}) {
+    absl::Status status;
+    {
+      const DescriptorLimit limit(next + free);
+      status = EventLoop::Create("test").status();
+    }
+    EXPECT_FALSE(status.ok()) << free << " free";
+  }
+  EXPECT_TRUE(EventLoop::Create("test").ok());
 }
 
 }  // namespace

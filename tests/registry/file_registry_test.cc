@@ -336,5 +336,59 @@ TEST_F(FileRegistryTest, ManyProcessesMayComeAndGoAtOnce) {
   EXPECT_EQ(registry->state().bad_entries, 0u);
 }
 
+// What the kernel watches for this process: a line a folder.
+int WatchedFolders() {
+  int count = 0;
+  for (const fs::directory_entry& fd : fs::directory_iterator("/proc/self/fdinfo")) {
+    std::ifstream info(fd.path());
+    for (std::string line; std::getline(info, line);) count += line.rfind("inotify wd:", 0) == 0;
+  }
+  return count;
+}
+
+TEST_F(FileRegistryTest, AServiceThatNobodyNeedsAnyMoreIsNotWatched) {
+  auto registry = Open();
+  ASSERT_TRUE(Eventually([&] { return WatchedFolders() == 1; }));  // the registry's own folder
+  Recorder recorder;
+  auto subscription = *registry->Subscribe(kService, recorder.listener());
+  ASSERT_NE(recorder.WaitForEndpoints({}), nullptr);
+  EXPECT_EQ(WatchedFolders(), 3);
+  // An entry needs it as well.
+  auto lease = *registry->Register(kService, MakeInstance("127.0.0.1:1"));
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:1"}), nullptr);
+  subscription = nullptr;
+  ASSERT_TRUE(lease->Release(absl::Seconds(10)).ok());
+  ASSERT_TRUE(Eventually([&] { return WatchedFolders() == 1; }));
+  // And it can be needed again.
+  auto again = *registry->Subscribe(kService, recorder.listener());
+  auto other = StartProvider("127.0.0.1:2");
+  ASSERT_NE(recorder.WaitForEndpoints({"127.0.0.1:2"}), nullptr);
+}
+
+TEST_F(FileRegistryTest, EnvironmentsDoNotSeeEachOther) {
+  Settings of_test = MakeSettings();
+  of_test.env = "test";
+  Settings of_prod = MakeSettings();
+  of_prod.env = "prod";
+  const auto test = *OpenRegistry(of_test);
+  const auto prod = *OpenRegistry(of_prod);
+  const auto lease = *test->Register(kService, MakeInstance("127.0.0.1:1"));
+  ASSERT_TRUE(Eventually([&] { return lease->registered(); }));
+  const Endpoint endpoint = *Endpoint::Parse("127.0.0.1:1");
+  ASSERT_TRUE(test->SetGray(kService, endpoint, true).ok());
+  Recorder in_test;
+  const auto watch_test = *test->Subscribe(kService, in_test.listener());
+  const auto seen = in_test.WaitForEndpoints({"127.0.0.1:1"});
+  ASSERT_NE(seen, nullptr);
+  EXPECT_THAT(seen->gray_marks, ElementsAre(endpoint));
+  // Begun when all that is there, the first list of the other environment has none of it.
+  Recorder in_prod;
+  const auto watch_prod = *prod->Subscribe(kService, in_prod.listener());
+  const auto first = in_prod.WaitFor([](const ServiceSnapshot&) { return true; });
+  ASSERT_NE(first, nullptr);
+  EXPECT_TRUE(first->instances.empty());
+  EXPECT_TRUE(first->gray_marks.empty());
+}
+
 }  // namespace
 }  // namespace marpc

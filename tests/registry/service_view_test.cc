@@ -156,6 +156,18 @@ TEST_F(ServiceViewTest, AnOutageKeepsTheListHoweverLong) {
   EXPECT_EQ(back->confirmed_at, now());
 }
 
+TEST_F(ServiceViewTest, AListHoldsUntilTheRegistryIsLost) {
+  ServiceView view = MakeView();
+  view.OnReading(Read({kA}), now());
+  clock_.Advance(absl::Hours(5));  // nothing changes, and the registry would say if it did
+  const auto kept = view.OnLost(now());
+  EXPECT_EQ(kept->confirmed_at, now());
+  const MonotonicTime lost_at = now();
+  clock_.Advance(absl::Hours(1));
+  view.OnLost(now());  // no second loss
+  EXPECT_EQ(view.current()->confirmed_at, lost_at);
+}
+
 TEST_F(ServiceViewTest, TheStoredListIsUsedWhereNoAnswerComes) {
   ServiceView view = MakeView(Stored({kB, kA}, absl::Hours(5)));
   EXPECT_EQ(view.current(), nullptr);
