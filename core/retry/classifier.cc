@@ -42,8 +42,9 @@ Classification Attribute(const AttemptOutcome& outcome) {
     case AttemptOutcome::Source::kHandler:
       return Business(reason::kHandler);
     case AttemptOutcome::Source::kLocal:
-      return Framework(absl::IsCancelled(outcome.status) ? reason::kCancelled
-                                                         : reason::kMessageTooLarge);
+      return Framework(absl::IsCancelled(outcome.status)  ? reason::kCancelled
+                       : absl::IsInternal(outcome.status) ? reason::kBadMessage
+                                                          : reason::kMessageTooLarge);
     case AttemptOutcome::Source::kNetwork:
       return Network(outcome);
     case AttemptOutcome::Source::kPeer:
@@ -66,8 +67,9 @@ struct Decision {
 Decision Decide(const AttemptOutcome& outcome, ErrorInfo::Origin origin,
                 const RetrySettings& settings, bool idempotent) {
   if (outcome.source == AttemptOutcome::Source::kLocal) {
-    return {false, absl::IsCancelled(outcome.status)
-                       ? "cancelled by the caller"
+    return {false, absl::IsCancelled(outcome.status) ? "cancelled by the caller"
+                   : absl::IsInternal(outcome.status)
+                       ? "answered, but the answer cannot be read"
                        : "refused on this side: a retry would be too"};
   }
   if (Listed(settings.ignore, outcome.status.code())) return {false, "status listed in ignore"};

@@ -2,13 +2,11 @@
 
 #include <arpa/inet.h>
 
-#include <map>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "google/protobuf/message_lite.h"
@@ -21,11 +19,11 @@
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/impl/rpc_method.h"
 #include "grpcpp/security/credentials.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "grpcpp/support/client_callback.h"
-#include "marpc/base/error.h"
 #include "marpc/base/plain_mutex.h"
-#include "marpc/transport/grpc/status.h"
+#include "marpc/transport/grpc/outcome.h"
 
 namespace marpc {
 namespace {
@@ -65,79 +63,6 @@ grpc::ChannelArguments ArgumentsFor(const TransportSettings& settings) {
   // Our own check of what is sent comes first, and says more.
   args.SetMaxSendMessageSize(-1);
   return args;
-}
-
-// What a finished call says about itself.
-AttemptOutcome OutcomeOf(const grpc::Status& status, const grpc::ClientContext& context,
-                         const std::string& target, const CancelSignal* cancel) {
-  using Source = AttemptOutcome::Source;
-  AttemptOutcome outcome;
-  if (status.ok()) return outcome;
-  outcome.status = ToAbslStatus(status);
-  for (const auto& [key, value] : context.GetServerTrailingMetadata()) {
-    outcome.trailers.emplace_back(std::string(key.data(), key.size()),
-                                  std::string(value.data(), value.size()));
-  }
-  bool handler = false;
-  for (const auto& [key, value] : outcome.trailers) {
-    if (key == kOriginTrailer && value == kOriginHandler) handler = true;
-    int64_t pushback_ms = 0;
-    if (key == "grpc-retry-pushback-ms") {
-      outcome.pushback = absl::SimpleAtoi(value, &pushback_ms) ? absl::Milliseconds(pushback_ms)
-                                                               : absl::Milliseconds(-1);
-    }
-  }
-  if (handler) return outcome;
-  if (cancel != nullptr && cancel->cancelled() &&
-      status.error_code() == grpc::StatusCode::CANCELLED) {
-    outcome.source = Source::kLocal;
-    return outcome;
-  }
-  // gRPC's own check; a server's RESOURCE_EXHAUSTED says other things.
-  if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
-      absl::StartsWith(status.error_message(), "Received message larger than max")) {
-    outcome.source = Source::kLocal;
-    // The server's refusal of a request reads the same.
-    outcome.status = absl::ResourceExhaustedError(
-        absl::StrCat(status.error_message(),
-                     ": the answer exceeds transport.maxReceiveMessageSize, or the request what "
-                     "the provider accepts (provider.maxReceiveMessageSize)"));
-    return outcome;
-  }
-  const std::optional<ErrorInfo> info = marpc::GetErrorInfo(outcome.status);
-  if (info.has_value() && info->reason() == reason::kOverloaded) {
-    outcome.source = Source::kPeer;
-    outcome.surely_not_sent = true;
-    return outcome;
-  }
-  const bool reached_connection = context.peer() != target;
-  // A call that this side ended, by its deadline, keeps the target for its peer wherever it was.
-  outcome.surely_not_sent =
-      !reached_connection && status.error_code() == grpc::StatusCode::UNAVAILABLE;
-  const bool answered = reached_connection && !outcome.trailers.empty();
-  const bool of_transport = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-                            status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-  outcome.source =
-      answered || (reached_connection && !of_transport) ? Source::kPeer : Source::kNetwork;
-  return outcome;
-}
-
-AttemptOutcome TooLargeToSend(size_t size, int64_t max) {
-  AttemptOutcome outcome;
-  outcome.source = AttemptOutcome::Source::kLocal;
-  outcome.status = absl::ResourceExhaustedError(
-      absl::StrCat("the request has ", size,
-                   " bytes, more than transport.maxSendMessageSize allows (", max, ")"));
-  return outcome;
-}
-
-AttemptOutcome HasLeft(const Endpoint& endpoint) {
-  AttemptOutcome outcome;
-  outcome.source = AttemptOutcome::Source::kNetwork;
-  outcome.surely_not_sent = true;
-  outcome.status = absl::UnavailableError(
-      absl::StrCat(endpoint.ToString(), " is no longer listed, and its connection is closed"));
-  return outcome;
 }
 
 // gRPC 1.51 runs callbacks on threads that all channels of the process share and that it joins when
@@ -195,10 +120,11 @@ class GrpcConnection final : public Connection {
     if (request.cancel != nullptr && !request.cancel->Attach(&cancel_call)) context.TryCancel();
     const grpc::internal::RpcMethod method(request.method->path.c_str(),
                                            grpc::internal::RpcMethod::NORMAL_RPC);
-    const grpc::Status status = grpc::internal::BlockingUnaryCall<MessageLite, MessageLite>(
-        channel.get(), method, &context, *request.request, request.reply);
+    grpc::ByteBuffer answer;
+    const grpc::Status status = grpc::internal::BlockingUnaryCall<MessageLite, grpc::ByteBuffer>(
+        channel.get(), method, &context, *request.request, &answer);
     if (request.cancel != nullptr) request.cancel->Detach(&cancel_call);
-    return OutcomeOf(status, context, target_, request.cancel);
+    return OutcomeOf({status, context, target_, request.cancel}, answer, request.reply);
   }
 
   void Start(const AttemptRequest& request,
@@ -216,8 +142,8 @@ class GrpcConnection final : public Connection {
     }
     const grpc::internal::RpcMethod method(request.method->path.c_str(),
                                            grpc::internal::RpcMethod::NORMAL_RPC);
-    grpc::internal::CallbackUnaryCall<MessageLite, MessageLite>(
-        channel.get(), method, &call->context, request.request, request.reply,
+    grpc::internal::CallbackUnaryCall<MessageLite, grpc::ByteBuffer>(
+        channel.get(), method, &call->context, request.request, &call->answer,
         [call](grpc::Status status) { call->Finish(status); });
   }
 
@@ -239,12 +165,13 @@ class GrpcConnection final : public Connection {
                  absl::AnyInvocable<void(AttemptOutcome)> done_in)
         : cancel_call(&context),
           cancel(request.cancel),
+          reply(request.reply),
           target(target_in),
           done(std::move(done_in)) {}
 
     void Finish(const grpc::Status& status) {
       if (cancel != nullptr) cancel->Detach(&cancel_call);
-      AttemptOutcome outcome = OutcomeOf(status, context, target, cancel);
+      AttemptOutcome outcome = OutcomeOf({status, context, target, cancel}, answer, reply);
       absl::AnyInvocable<void(AttemptOutcome)> then = std::move(done);
       delete this;
       then(std::move(outcome));
@@ -253,6 +180,8 @@ class GrpcConnection final : public Connection {
     grpc::ClientContext context;
     CancelCall cancel_call;
     CancelSignal* const cancel;
+    MessageLite* const reply;
+    grpc::ByteBuffer answer;
     const std::string target;
     absl::AnyInvocable<void(AttemptOutcome)> done;
   };
