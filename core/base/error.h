@@ -41,6 +41,7 @@ inline constexpr absl::string_view kMocked = "MOCKED";
 inline constexpr absl::string_view kUnimplemented = "UNIMPLEMENTED";
 inline constexpr absl::string_view kOverloaded = "OVERLOADED";   // the provider's queue is full
 inline constexpr absl::string_view kBadMessage = "BAD_MESSAGE";  // cannot be read, or written
+inline constexpr absl::string_view kInternal = "INTERNAL";  // code of the program's own threw, ...
 // Of a retry around a callable (marpc/retry/retry.h):
 inline constexpr absl::string_view kRetrySpent = "RETRY_SPENT";    // nothing left to try
 inline constexpr absl::string_view kRetryVetoed = "RETRY_VETOED";  // by a listener

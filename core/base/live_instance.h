@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -24,14 +25,19 @@ class LiveInstance {
 
   // An instance that gave no answer (could not be connected to, broke off, let an attempt time out)
   // is passed over while others are there, for 0.1 s at first and up to 5 s: a dead or hanging node
-  // that the registry still lists must not cost a share of the calls their first attempt. Any
-  // answer ends it.
+  // that the registry still lists must not cost a share of the calls their first attempt. An
+  // answer of its handler or server ends it; a refusal for overload, which says nothing of the
+  // requests that it would take, changes nothing.
   bool reachable(MonotonicTime now) const {
     return avoid_until_nanos_.load(std::memory_order_relaxed) <= now.nanos();
   }
   // True when it had been reachable until now.
   bool OnUnreachable(MonotonicTime now) {
-    const int before = failures_in_row_.fetch_add(1, std::memory_order_relaxed);
+    int before = failures_in_row_.load(std::memory_order_relaxed);
+    do {
+      if (before == kRetired) return false;
+    } while (
+        !failures_in_row_.compare_exchange_weak(before, before + 1, std::memory_order_relaxed));
     const absl::Duration pause =
         std::min(absl::Milliseconds(100) * (1 << std::min(before, 6)), absl::Seconds(5));
     avoid_until_nanos_.store((now + pause).nanos(), std::memory_order_relaxed);
@@ -39,12 +45,20 @@ class LiveInstance {
   }
   // It answered, or the registry says that it is (back) there. True when it had been unreachable.
   bool OnReachable() {
-    if (failures_in_row_.load(std::memory_order_relaxed) == 0) return false;
+    int before = failures_in_row_.load(std::memory_order_relaxed);
+    do {
+      if (before <= 0) return false;
+    } while (!failures_in_row_.compare_exchange_weak(before, 0, std::memory_order_relaxed));
     avoid_until_nanos_.store(0, std::memory_order_relaxed);
-    return failures_in_row_.exchange(0, std::memory_order_relaxed) != 0;
+    return true;
   }
+  // It is no longer listed: what calls that are still under way find out no longer counts, and the
+  // two above answer false from now on. True when it had been unreachable.
+  bool Retire() { return failures_in_row_.exchange(kRetired, std::memory_order_relaxed) > 0; }
 
  private:
+  static constexpr int kRetired = std::numeric_limits<int>::min();
+
   const Endpoint endpoint_;
   std::atomic<int64_t> avoid_until_nanos_{0};
   std::atomic<int> failures_in_row_{0};

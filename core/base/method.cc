@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -29,6 +30,32 @@ Interned& interned() {
 
 const google::protobuf::Message* Prototype(const google::protobuf::Descriptor* type) {
   return google::protobuf::MessageFactory::generated_factory()->GetPrototype(type);
+}
+
+// None where `path` has not the form /service/method.
+std::optional<MethodSpec> SpecOfPath(absl::string_view path) {
+  if (!absl::ConsumePrefix(&path, "/")) return std::nullopt;
+  const size_t slash = path.find('/');
+  if (slash == absl::string_view::npos || slash == 0 || slash + 1 == path.size() ||
+      path.find('/', slash + 1) != absl::string_view::npos) {
+    return std::nullopt;
+  }
+  MethodSpec spec;
+  spec.service = path.substr(0, slash);
+  spec.name = path.substr(slash + 1);
+  const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+      std::string(spec.service));
+  const google::protobuf::MethodDescriptor* method =
+      service == nullptr ? nullptr : service->FindMethodByName(std::string(spec.name));
+  if (method == nullptr) return spec;
+  spec.idempotent =
+      method->options().idempotency_level() != google::protobuf::MethodOptions::IDEMPOTENCY_UNKNOWN;
+  const auto& own = method->options().GetExtension(marpc::method);
+  spec.quick =
+      own.has_quick() ? own.quick() : service->options().GetExtension(marpc::service).quick();
+  spec.request_prototype = Prototype(method->input_type());
+  spec.reply_prototype = Prototype(method->output_type());
+  return spec;
 }
 
 }  // namespace
@@ -64,29 +91,19 @@ std::vector<const Method*> InternedMethods(absl::string_view service) {
 }
 
 const Method* InternMethodByPath(absl::string_view path) {
-  if (!absl::ConsumePrefix(&path, "/")) return nullptr;
-  const size_t slash = path.find('/');
-  if (slash == absl::string_view::npos || slash == 0 || slash + 1 == path.size() ||
-      path.find('/', slash + 1) != absl::string_view::npos) {
-    return nullptr;
+  const std::optional<MethodSpec> spec = SpecOfPath(path);
+  return spec.has_value() ? &InternMethod(*spec) : nullptr;
+}
+
+const Method* FindMethod(absl::string_view path) {
+  const std::optional<MethodSpec> spec = SpecOfPath(path);
+  if (!spec.has_value()) return nullptr;
+  // What descriptors say is all there is to know of a method.
+  if (spec->request_prototype != nullptr) return &InternMethod(*spec);
+  for (const Method* method : InternedMethods(spec->service)) {
+    if (method->name == spec->name) return method;
   }
-  MethodSpec spec;
-  spec.service = path.substr(0, slash);
-  spec.name = path.substr(slash + 1);
-  const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
-      std::string(spec.service));
-  const google::protobuf::MethodDescriptor* method =
-      service == nullptr ? nullptr : service->FindMethodByName(std::string(spec.name));
-  if (method != nullptr) {
-    spec.idempotent = method->options().idempotency_level() !=
-                      google::protobuf::MethodOptions::IDEMPOTENCY_UNKNOWN;
-    const auto& own = method->options().GetExtension(marpc::method);
-    spec.quick =
-        own.has_quick() ? own.quick() : service->options().GetExtension(marpc::service).quick();
-    spec.request_prototype = Prototype(method->input_type());
-    spec.reply_prototype = Prototype(method->output_type());
-  }
-  return &InternMethod(spec);
+  return nullptr;
 }
 
 }  // namespace marpc

@@ -49,6 +49,10 @@ const Method& InternMethod(const MethodSpec& spec);
 // Thread-safe.
 const Method* InternMethodByPath(absl::string_view path);
 
+// The same method if it has been interned or the descriptors know it; a path of neither interns
+// nothing, and is null. Thread-safe.
+const Method* FindMethod(absl::string_view path);
+
 // The methods of `service` interned so far, by ordinal. Thread-safe.
 std::vector<const Method*> InternedMethods(absl::string_view service);
 

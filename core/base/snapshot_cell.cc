@@ -62,8 +62,10 @@ struct ThreadCache {
     if (retirements == retirements_seen) return;
     retirements_seen = retirements;
     const std::vector<bool> live = Slots::Instance().live();
+    // Let go of after the loop, since their destructors may read cells, and so change `by_slot`.
+    std::vector<CachedSnapshot> dropped;
     for (size_t i = 0; i < by_slot.size(); ++i) {
-      if (!live[i]) by_slot[i] = {};
+      if (!live[i] && by_slot[i].value != nullptr) dropped.push_back(std::exchange(by_slot[i], {}));
     }
   }
 };

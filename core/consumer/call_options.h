@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "marpc/base/cancel.h"
+#include "marpc/base/clock.h"
 #include "marpc/base/error.h"
 #include "marpc/context/rpc_context.h"
 
@@ -25,14 +26,21 @@ struct CallReport {
 // A value type; one may serve any number of calls.
 struct CallOptions {
   // The caller's deadline, counted from the call's start: bounds all attempts and waits together.
-  // 0: none but the configured ones.
+  // 0, and only that: none but the configured ones. Negative, as what is left of a deadline may be:
+  // it has passed, and the call fails with DEADLINE_EXCEEDED.
   absl::Duration timeout = absl::ZeroDuration();
   // Entries for this call alone, over those of RpcContext::Current().
   RpcContext context = {};
-  // Cancels the call from another thread. Null: it cannot be cancelled.
+  // Cancels the call from another thread, and every other call that has the same one. Null: it
+  // cannot be cancelled.
   std::shared_ptr<CancelSignal> cancel = nullptr;
   // Where to write the report; must outlive the call. Null: none is made.
   CallReport* report = nullptr;
+
+  // What `timeout` means for a call that starts at `now`.
+  MonotonicTime DeadlineFrom(MonotonicTime now) const {
+    return timeout == absl::ZeroDuration() ? MonotonicTime::InfiniteFuture() : now + timeout;
+  }
 };
 
 }  // namespace marpc

@@ -27,6 +27,13 @@ struct Consumer::Parts {
   std::map<std::string, std::shared_ptr<ServiceRuntime>, std::less<>> runtimes
       ABSL_GUARDED_BY(mutex);
   bool closed ABSL_GUARDED_BY(mutex) = false;
+
+  // Null when nobody has asked for the service's calls yet.
+  std::shared_ptr<ServiceRuntime> Find(absl::string_view service) {
+    absl::MutexLock lock(&mutex);
+    const auto found = runtimes.find(service);
+    return found == runtimes.end() ? nullptr : found->second;
+  }
 };
 
 absl::StatusOr<std::unique_ptr<Consumer>> Consumer::Create(const Settings& settings,
@@ -101,27 +108,34 @@ CacheFilter& Consumer::cache() { return *parts_->context->cache; }
 Registry& Consumer::registry() { return *parts_->context->registry; }
 
 std::optional<CircuitBreaker::Snapshot> Consumer::Breaker(absl::string_view method) {
-  const Method* interned = InternMethodByPath(absl::StrCat("/", method));
-  return interned == nullptr ? std::nullopt : Runtime(interned->service)->Breaker(*interned);
+  const Method* known = FindMethod(absl::StrCat("/", method));
+  const auto runtime = known == nullptr ? nullptr : parts_->Find(known->service);
+  return runtime == nullptr ? std::nullopt : runtime->Breaker(*known);
 }
 
 const CallCounters& Consumer::Counters(absl::string_view service) {
-  return Runtime(service)->counters();
+  static const CallCounters& none = *new CallCounters;
+  const auto runtime = parts_->Find(service);
+  return runtime == nullptr ? none : runtime->counters();
 }
 
 void Consumer::Close() {
+  // A callback of a call that this ends may destroy the consumer.
+  const std::shared_ptr<Parts> parts = parts_;
   std::map<std::string, std::shared_ptr<ServiceRuntime>, std::less<>> runtimes;
   {
-    absl::MutexLock lock(&parts_->mutex);
-    if (std::exchange(parts_->closed, true)) return;
-    runtimes = parts_->runtimes;
+    absl::MutexLock lock(&parts->mutex);
+    if (std::exchange(parts->closed, true)) return;
+    runtimes = parts->runtimes;
   }
-  ConsumerContext& context = *parts_->context;
+  ConsumerContext& context = *parts->context;
+  // On the timers' thread, those that are waited for below would wait for it in turn.
+  context.timers.HandOver();
   // Cancelled calls end at once; one that does not is held up in a callback of its user's.
   context.in_flight.Close(absl::Seconds(5));
   for (const auto& [service, runtime] : runtimes) runtime->Close();
   context.timers.Stop();
-  if (parts_->owns_registry) context.registry->Close();
+  if (parts->owns_registry) context.registry->Close();
 }
 
 }  // namespace marpc

@@ -58,7 +58,7 @@ struct ConsumerOptions {
   // Told of every call that gets past its filters, its attempts and its end; OnOpen() may veto it.
   std::vector<std::shared_ptr<RetryListener>> retry_listeners;
   // Told of every transition of every breaker, by the thread that caused it; must not block.
-  // `scope` is the service or the method.
+  // What it throws is logged. `scope` is the service or the method.
   std::function<void(absl::string_view scope, const CircuitBreaker::Transition&)>
       on_breaker_transition;
 };
@@ -74,8 +74,8 @@ class Consumer {
   ~Consumer();
 
   // A channel for stock stubs of that service: blocking, callback and completion-queue calls all go
-  // through marpc. Unary calls only; others are answered with UNIMPLEMENTED. The channel may
-  // outlive the consumer.
+  // through marpc; README.md's Limits say what of their contexts does not. Unary calls only; others
+  // are answered with UNIMPLEMENTED. The channel may outlive the consumer.
   std::shared_ptr<grpc::Channel> Channel(absl::string_view service);
 
   // Waits until the registry has said which instances `service` has, at most
@@ -93,11 +93,15 @@ class Consumer {
   // The breaker in force for a method ("demo.HelloService/Hello"); none when it has no breaker or
   // was never called.
   std::optional<CircuitBreaker::Snapshot> Breaker(absl::string_view method);
-  // What happened to the calls of a service off the straight way.
+  // What happened to the calls of a service off the straight way. All 0 as long as no client or
+  // channel of that service was made; then ask again. Lives as long as the consumer.
   const CallCounters& Counters(absl::string_view service);
 
   // Ends: calls in flight are cancelled (reason CLOSED or CANCELLED), later ones refused, every
-  // thread joined. Idempotent. May be called from a call's own callback.
+  // thread joined. Waits until the calls have ended, which takes no longer than what their
+  // callbacks do, but for 5 s at most: a call that is held up in its user's code ends after that.
+  // Idempotent: a second call, while the first is at work on another thread too, returns at once.
+  // May be called from a call's own callback.
   void Close();
 
   // For ServiceClient.

@@ -14,8 +14,9 @@ class ServiceRuntime;
 
 // Unary calls of stock stubs on the channel, in the blocking, callback and completion-queue APIs
 // alike, are taken by one client interceptor, decided and made by marpc, and their answer handed
-// back; the channel itself never connects. The caller's deadline, metadata and TryCancel() hold.
-// Streaming calls are answered with UNIMPLEMENTED.
+// back; the channel itself never connects. The caller's deadline, metadata and TryCancel() hold;
+// wait_for_ready, compression and call credentials have no effect, and neither the server's
+// metadata nor peer() is handed back. Streaming calls are answered with UNIMPLEMENTED.
 std::shared_ptr<grpc::Channel> MakeDropInChannel(std::shared_ptr<ServiceRuntime> runtime);
 
 }  // namespace marpc

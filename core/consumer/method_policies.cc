@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "marpc/base/by_order.h"
+#include "marpc/base/user_code.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
@@ -75,7 +76,13 @@ std::shared_ptr<CircuitBreaker> MethodPolicies::MakeBreaker(const CircuitBreaker
         Logger()->warn("event=breaker scope={} from={} to={} failures={}", scope,
                        std::string(BreakerStateName(transition.from)),
                        std::string(BreakerStateName(transition.to)), transition.failures);
-        if (listener != nullptr) listener(scope, transition);
+        if (listener == nullptr) return;
+        try {
+          listener(scope, transition);
+        } catch (...) {
+          Logger()->error("event=breaker_listener_threw scope={} what=\"{}\"", scope,
+                          WhatWasThrown());
+        }
       });
 }
 

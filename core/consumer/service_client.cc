@@ -1,8 +1,11 @@
 #include "marpc/consumer/service_client.h"
 
 #include "google/protobuf/message_lite.h"
+#include "marpc/base/chained_cancel.h"
+#include "marpc/base/user_code.h"
 #include "marpc/consumer/consumer.h"
 #include "marpc/consumer/service_runtime.h"
+#include "marpc/observe/log.h"
 
 namespace marpc {
 
@@ -27,12 +30,20 @@ void ServiceClient::StartAsync(
   call.method = &method;
   call.request = request.get();
   call.reply = reply.get();
-  if (options.timeout > absl::ZeroDuration()) call.deadline = Clock::Real().Now() + options.timeout;
+  call.deadline = options.DeadlineFrom(Clock::Real().Now());
   call.context = options.context;
-  call.cancel = options.cancel;
+  if (options.cancel != nullptr)
+    call.cancel = std::make_shared<ChainedCancelSignal>(options.cancel);
   call.report = options.report;
-  call.done = [request = std::move(request), reply = std::move(reply), done = std::move(done)](
-                  absl::Status status) mutable { done(std::move(status), *reply); };
+  call.done = [&method, request = std::move(request), reply = std::move(reply),
+               done = std::move(done)](absl::Status status) mutable {
+    try {
+      done(std::move(status), *reply);
+    } catch (...) {
+      Logger()->error("event=callback_threw method={} what=\"{}\"", method.full_name,
+                      WhatWasThrown());
+    }
+  };
   runtime_->StartAsync(std::move(call));
 }
 

@@ -31,9 +31,12 @@ class ServiceClient {
   absl::Status Call(const Method& method, const google::protobuf::MessageLite& request,
                     google::protobuf::MessageLite* reply, const CallOptions& options) const;
 
-  // Starts the call. `done` runs exactly once, on a thread of the transport or, when the answer is
-  // there at once, on the calling one; no lock of marpc is held then, and it may call, or destroy,
-  // anything of marpc's. It must not block for long.
+  // Starts the call. `done` runs exactly once: on a thread of the transport; on the consumer's
+  // timer thread where the call has waited (for a backoff, for the answer that another call
+  // fetched, or for its deadline in either, also when it is cancelled there); or, when the answer
+  // is there at once or the call is refused, on the calling thread before this returns. No lock of
+  // marpc is held then, and it may call, or destroy, anything of marpc's. It must not block for
+  // long: other calls wait for the same threads. What it throws is logged, and goes no further.
   template <typename Reply, typename Request>
   void CallAsync(const Method& method, const Request& request,
                  absl::AnyInvocable<void(absl::StatusOr<Reply>)> done,

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "marpc/base/chained_cancel.h"
 #include "marpc/base/error.h"
 #include "marpc/consumer/gray_marks.h"
 #include "marpc/invoker/blocking_call.h"
@@ -20,15 +23,15 @@ absl::Status Closed() {
   return FrameworkError(absl::StatusCode::kUnavailable, reason::kClosed, "the consumer is closed");
 }
 
-// The caller's entries over those of the thread.
-RpcContext Merged(const RpcContext& own) {
+// The caller's entries over those of the thread. Together they may be more than can travel.
+absl::StatusOr<RpcContext> Merged(const RpcContext& own) {
   RpcContext context = RpcContext::Current();
-  for (const auto& [key, value] : own.entries()) context.Set(key, value).IgnoreError();
+  for (const auto& [key, value] : own.entries()) {
+    if (absl::Status status = context.Set(key, value); !status.ok()) {
+      return FrameworkError(status.code(), reason::kMessageTooLarge, status.message());
+    }
+  }
   return context;
-}
-
-MonotonicTime DeadlineFrom(absl::Duration timeout, MonotonicTime now) {
-  return timeout > absl::ZeroDuration() ? now + timeout : MonotonicTime::InfiniteFuture();
 }
 
 }  // namespace
@@ -125,7 +128,7 @@ void ServiceRuntime::UpdateInstances(const ServiceSnapshot& list) {
   }
   for (const auto& [endpoint, one] : live_) {
     if (live.contains(endpoint)) continue;
-    if (one->OnReachable()) counters_->unreachable_instances.fetch_sub(1);
+    if (one->Retire()) counters_->unreachable_instances.fetch_sub(1);
     RetireLater(one->shared_connection());
   }
   live_ = std::move(live);
@@ -166,7 +169,8 @@ void ServiceRuntime::AddInstances(ServiceState& state) {
   RouteTable::Pool all;
   all.reserve(state.candidates.size());
   for (const Candidate& candidate : state.candidates) all.push_back(&candidate);
-  state.routes = std::make_unique<RouteTree>(routers_, *balancer_, all);
+  state.routes =
+      std::make_unique<RouteTree>(routers_, *balancer_, all, list_->instances.size() - all.size());
 }
 
 void ServiceRuntime::OnGrayMarksChanged() {
@@ -189,27 +193,30 @@ absl::Status ServiceRuntime::Call(const Method& method,
                                   const CallOptions& options) {
   if (PrepareMethod(method)) return CallHedged(method, request, reply, options);
   const RpcContext* context = &RpcContext::Current();
-  std::optional<RpcContext> merged;
-  if (!options.context.empty()) context = &merged.emplace(Merged(options.context));
+  std::optional<RpcContext> own;
+  if (!options.context.empty()) {
+    absl::StatusOr<RpcContext> merged = Merged(options.context);
+    if (!merged.ok()) return merged.status();
+    context = &own.emplace(*std::move(merged));
+  }
   Metadata metadata;
   EncodeContext(*context, metadata);
 
-  CancelSignal own_cancel;
-  CancelSignal& cancel = options.cancel == nullptr ? own_cancel : *options.cancel;
+  // The call's own: closing the consumer cancels its calls, not what the caller may use again.
+  ChainedCancelSignal cancel(options.cancel);
   InFlightCalls::Entry entry(&cancel);
   if (!context_->in_flight.Enter(entry)) return Closed();
+  const absl::Cleanup leave = [&] { context_->in_flight.Leave(entry); };
   CallInput input;
   input.method = &method;
   input.request = &request;
   input.reply = reply;
   input.context = context;
-  input.deadline = DeadlineFrom(options.timeout, context_->clock.Now());
+  input.deadline = options.DeadlineFrom(context_->clock.Now());
   input.cancel = &cancel;
   input.report = options.report;
   CallSession session(cell_, input);
-  absl::Status status = RunBlocking(session, input, metadata, cancel, context_->clock);
-  context_->in_flight.Leave(entry);
-  return status;
+  return RunBlocking(session, input, metadata, cancel, context_->clock);
 }
 
 // Several attempts at once need the asynchronous driver; the thread waits for it.
@@ -223,9 +230,10 @@ absl::Status ServiceRuntime::CallHedged(const Method& method,
   call.method = &method;
   call.request = &request;
   call.reply = reply;
-  call.deadline = DeadlineFrom(options.timeout, context_->clock.Now());
+  call.deadline = options.DeadlineFrom(context_->clock.Now());
   call.context = options.context;
-  call.cancel = options.cancel;
+  if (options.cancel != nullptr)
+    call.cancel = std::make_shared<ChainedCancelSignal>(options.cancel);
   call.report = options.report;
   call.done = [&](absl::Status status) {
     result = std::move(status);
@@ -248,8 +256,13 @@ bool ServiceRuntime::PrepareMethod(const Method& method) {
 
 void ServiceRuntime::StartAsync(AsyncRequest request) {
   const bool hedged = PrepareMethod(*request.method);
+  if (absl::Status status = context_->timers.Start(); !status.ok()) {
+    return request.done(FrameworkError(status.code(), reason::kInternal, status.message()));
+  }
+  absl::StatusOr<RpcContext> context = Merged(request.context);
+  if (!context.ok()) return request.done(context.status());
   AsyncCall::Parcel parcel;
-  parcel.context = Merged(request.context);
+  parcel.context = *std::move(context);
   parcel.metadata = std::move(request.metadata);
   EncodeContext(parcel.context, parcel.metadata);
   parcel.cancel =

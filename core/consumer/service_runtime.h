@@ -54,6 +54,7 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
     MonotonicTime deadline = MonotonicTime::InfiniteFuture();
     RpcContext context;
     Metadata metadata;  // besides the context's
+    // Of this call alone, since closing the consumer cancels it. Null: none.
     std::shared_ptr<CancelSignal> cancel;
     CallReport* report = nullptr;
     absl::AnyInvocable<void(absl::Status)> done;

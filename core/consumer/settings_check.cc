@@ -112,11 +112,11 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
     for (const auto& [name, method] : own.methods) {
       const std::string place = absl::StrCat(where, ".methods.", name);
       if (auto s = CheckMethod(place, method, options, shared); !s.ok()) return s;
-      const Method* interned = InternMethodByPath(absl::StrCat("/", service, "/", name));
-      if (interned == nullptr) continue;
-      if (auto s = Prefixed(file, MockFilter::Check(*interned, method.mock)); !s.ok()) return s;
-      if (interned->reply_prototype == nullptr || method.retry.retry_on_result.empty()) continue;
-      const auto rule = ResultRule::For(*interned, method.retry.retry_on_result);
+      const Method* known = FindMethod(absl::StrCat("/", service, "/", name));
+      if (known == nullptr) continue;
+      if (auto s = Prefixed(file, MockFilter::Check(*known, method.mock)); !s.ok()) return s;
+      if (known->reply_prototype == nullptr || method.retry.retry_on_result.empty()) continue;
+      const auto rule = ResultRule::For(*known, method.retry.retry_on_result);
       if (!rule.ok()) return Prefixed(file, rule.status());
     }
   }

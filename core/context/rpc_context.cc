@@ -13,7 +13,10 @@ namespace {
 constexpr absl::string_view kPrefix = "marpc-ctx-";
 constexpr absl::string_view kBinarySuffix = "-bin";
 constexpr size_t kMaxKey = 100;
-constexpr size_t kMaxTotal = 8 << 10;
+// gRPC takes no more than 8 KiB of metadata, what it adds itself included.
+constexpr size_t kMaxTotal = 6 << 10;
+// What gRPC counts an entry of metadata besides its key and its value.
+constexpr size_t kEntryOverhead = 32;
 
 thread_local const RpcContext* current = nullptr;
 
@@ -39,6 +42,16 @@ std::string EncodeKey(absl::string_view key) {
     }
   }
   return encoded;
+}
+
+// What gRPC counts the entry.
+size_t SizeOnTheWire(absl::string_view key, absl::string_view value) {
+  const auto escaped = std::count_if(key.begin(), key.end(), [](char c) {
+    return c == '_' || absl::ascii_isupper(static_cast<unsigned char>(c));
+  });
+  const size_t plain = kEntryOverhead + kPrefix.size() + key.size() + escaped;
+  if (IsPrintable(value)) return plain + value.size();
+  return plain + kBinarySuffix.size() + (value.size() + 2) / 3 * 4;  // base64
 }
 
 std::string DecodeKey(absl::string_view encoded) {
@@ -73,12 +86,12 @@ absl::Status RpcContext::Set(absl::string_view key, absl::string_view value) {
         absl::StrCat("RpcContext key '", key, "': 1 to ", kMaxKey,
                      " letters, digits, '_', '.' or '-' are allowed, and no '-bin' at the end"));
   }
-  size_t total = key.size() + value.size();
-  for (const auto& [k, v] : entries_) total += k == key ? 0 : k.size() + v.size();
+  size_t total = SizeOnTheWire(key, value);
+  for (const auto& [k, v] : entries_) total += k == key ? 0 : SizeOnTheWire(k, v);
   if (total > kMaxTotal) {
-    return absl::InvalidArgumentError(absl::StrCat("RpcContext key '", key,
-                                                   "': all entries together would be ", total,
-                                                   " bytes; at most ", kMaxTotal, " travel"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("RpcContext key '", key, "': all entries together would be ", total,
+                     " bytes of metadata; at most ", kMaxTotal, " travel"));
   }
   const auto it = Find(entries_, key);
   if (it != entries_.end() && it->first == key) {

@@ -31,20 +31,23 @@ bool Varies(const CacheSettings& settings, absl::string_view key) {
 // Every part with its length in front, so that no two questions share a key.
 std::string KeyOf(const FilterCall& call) {
   std::string key;
-  google::protobuf::io::StringOutputStream stream(&key);
-  google::protobuf::io::CodedOutputStream out(&stream);
-  out.SetSerializationDeterministic(true);
-  const auto write = [&out](absl::string_view text) {
-    out.WriteVarint64(text.size());
-    out.WriteRaw(text.data(), static_cast<int>(text.size()));
-  };
-  for (const auto& [name, value] : call.context.entries()) {
-    if (!Varies(call.settings.cache, name)) continue;
-    write(name);
-    write(value);
+  {
+    // Only when they end is the key whole.
+    google::protobuf::io::StringOutputStream stream(&key);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    const auto write = [&out](absl::string_view text) {
+      out.WriteVarint64(text.size());
+      out.WriteRaw(text.data(), static_cast<int>(text.size()));
+    };
+    for (const auto& [name, value] : call.context.entries()) {
+      if (!Varies(call.settings.cache, name)) continue;
+      write(name);
+      write(value);
+    }
+    out.WriteVarint64(0);  // no entry has an empty name: what follows is the request
+    call.request.SerializePartialToCodedStream(&out);
   }
-  out.WriteVarint64(0);  // no entry has an empty name: what follows is the request
-  call.request.SerializePartialToCodedStream(&out);
   return key;
 }
 
@@ -58,7 +61,7 @@ Filter::Verdict AnswerWith(const std::string& bytes, const FilterCall& call) {
 
 // What a call that fetches keeps until it is answered.
 struct Fetch {
-  std::shared_ptr<MethodCache> cache;
+  MethodCache* cache = nullptr;  // the filter's, which outlives its calls
   std::shared_ptr<PendingAnswer> pending;
   std::string key;
   bool fetching = false;
@@ -75,14 +78,22 @@ struct Fetch {
 
 }  // namespace
 
-CacheFilter::CacheFilter() = default;
+CacheFilter::CacheFilter() : methods_(std::make_shared<Methods>()) {}
 CacheFilter::~CacheFilter() = default;
 
-std::shared_ptr<MethodCache> CacheFilter::ForMethod(const FilterCall& call) {
+MethodCache* CacheFilter::ForMethod(const FilterCall& call) {
+  const std::shared_ptr<const Methods> known = methods_.Load();
+  if (const auto found = known->find(&call.method); found != known->end()) {
+    return found->second;
+  }
   absl::MutexLock lock(&mutex_);
-  std::shared_ptr<MethodCache>& cache = methods_[&call.method];
-  if (cache == nullptr) cache = std::make_shared<MethodCache>(call.settings.cache);
-  return cache;
+  auto more = std::make_shared<Methods>(*methods_.Load());
+  MethodCache*& cache = (*more)[&call.method];
+  if (cache != nullptr) return cache;  // another thread was first
+  cache = owned_.emplace_back(std::make_unique<MethodCache>(call.settings.cache)).get();
+  MethodCache* const made = cache;
+  methods_.Store(std::move(more));
+  return made;
 }
 
 Filter::Verdict CacheFilter::Before(FilterCall& call) {
@@ -118,26 +129,23 @@ void CacheFilter::Abandoned(FilterCall& call, const absl::Status& status) {
   auto* fetch = static_cast<Fetch*>(call.state.get());
   if (fetch == nullptr || !fetch->fetching) return;
   // This caller's own deadline or change of mind is no answer for those who wait.
-  const bool own = absl::IsCancelled(status) || call.now >= call.deadline;
+  const bool own = absl::IsCancelled(status) || call.now >= call.deadline || call.out_of_time;
   fetch->Finish(nullptr, own ? absl::CancelledError() : status, call.now);
 }
 
 void CacheFilter::Clear() {
-  absl::MutexLock lock(&mutex_);
-  for (auto& [method, cache] : methods_) cache->Clear();
+  for (const auto& [method, cache] : *methods_.Load()) cache->Clear();
 }
 
 size_t CacheFilter::size() const {
-  absl::MutexLock lock(&mutex_);
   size_t total = 0;
-  for (const auto& [method, cache] : methods_) total += cache->size();
+  for (const auto& [method, cache] : *methods_.Load()) total += cache->size();
   return total;
 }
 
 size_t CacheFilter::bytes() const {
-  absl::MutexLock lock(&mutex_);
   size_t total = 0;
-  for (const auto& [method, cache] : methods_) total += cache->bytes();
+  for (const auto& [method, cache] : *methods_.Load()) total += cache->bytes();
   return total;
 }
 

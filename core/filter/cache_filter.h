@@ -12,10 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "marpc/base/snapshot_cell.h"
 #include "marpc/filter/filter.h"
 
 namespace marpc {
@@ -46,10 +48,15 @@ class CacheFilter final : public Filter {
   size_t bytes() const;
 
  private:
-  std::shared_ptr<MethodCache> ForMethod(const FilterCall& call);
+  using Methods = absl::flat_hash_map<const Method*, MethodCache*>;
 
-  mutable absl::Mutex mutex_;
-  absl::flat_hash_map<const Method*, std::shared_ptr<MethodCache>> methods_ ABSL_GUARDED_BY(mutex_);
+  MethodCache* ForMethod(const FilterCall& call);
+
+  // Only grows, so that what a call has found stays. Owns nothing, since threads keep what they
+  // have read.
+  SnapshotCell<Methods> methods_;
+  absl::Mutex mutex_;  // one writer at a time
+  std::vector<std::unique_ptr<MethodCache>> owned_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace marpc

@@ -14,6 +14,9 @@
 // filter that answers ends the call at once: no further filter runs, no After(), no breaker, no
 // instance. After() sees answers of the provider, business errors included; a call that was lost on
 // the way gets Abandoned() instead.
+//
+// A filter should not throw. Before() that does fails the call with INTERNAL, naming the filter;
+// what After() or Abandoned() throws is logged, and the call's result stands.
 #ifndef MARPC_FILTER_FILTER_H_
 #define MARPC_FILTER_FILTER_H_
 
@@ -47,15 +50,18 @@ struct FilterCall {
   MonotonicTime deadline;
   // The filter's own, from Before() to After() or Abandoned().
   std::shared_ptr<void>& state;
+  // Abandoned(): the failure stands for want of this call's own time; another call for the same
+  // would have tried again.
+  bool out_of_time = false;
 };
 
 // Called by many threads at once. Must not block.
 class Filter {
  public:
   struct Verdict {
-    enum class Kind { kContinue, kAnswer, kWait };
+    enum class Kind { kContinue, kAnswer, kWait, kFail };
     Kind kind = Kind::kContinue;
-    absl::Status status;                                      // kAnswer
+    absl::Status status;                                      // kAnswer, kFail
     CallReport::Answer answer = CallReport::Answer::kRemote;  // kAnswer: who gave it
     std::shared_ptr<PendingAnswer> pending;                   // kWait
 
@@ -63,6 +69,10 @@ class Filter {
     // The reply is filled, or `status` says why not.
     static Verdict Answer(absl::Status status, CallReport::Answer by) {
       return {Kind::kAnswer, std::move(status), by, nullptr};
+    }
+    // Nobody answers: the call fails with `status`, unless its fallback knows better.
+    static Verdict Fail(absl::Status status) {
+      return {Kind::kFail, std::move(status), CallReport::Answer::kNone, nullptr};
     }
     // Before() is asked again when `pending` is ready.
     static Verdict Wait(std::shared_ptr<PendingAnswer> pending) {

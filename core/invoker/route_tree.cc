@@ -13,8 +13,10 @@ struct RouteTree::Node {
 };
 
 RouteTree::RouteTree(absl::Span<const std::shared_ptr<Router>> routers, LoadBalancer& balancer,
-                     CandidateList candidates)
-    : known_(candidates.size()), root_(Build(routers, balancer, candidates, "")) {}
+                     CandidateList candidates, size_t drained)
+    : known_(candidates.size() + drained),
+      drained_(drained),
+      root_(Build(routers, balancer, candidates, "")) {}
 
 RouteTree::~RouteTree() = default;
 
@@ -62,6 +64,7 @@ RouteTree::Picked RouteTree::PickBelow(const Node& node, int depth, const RouteQ
 
 std::string RouteTree::Explain(const RouteMemo& memo) const {
   std::string text = absl::StrCat(known_, " known");
+  if (drained_ > 0) absl::StrAppend(&text, ", ", drained_, " drained");
   const Node* node = root_.get();
   for (int depth = 0; node->table != nullptr && memo.pools[depth] >= 0; ++depth) {
     const int pool = memo.pools[depth];

@@ -29,8 +29,9 @@ struct RouteMemo {
 class RouteTree {
  public:
   // At most RouteMemo::kMaxRouters routers, in the order they act. `candidates` outlive the tree.
+  // `drained` instances are known and no candidates.
   RouteTree(absl::Span<const std::shared_ptr<Router>> routers, LoadBalancer& balancer,
-            CandidateList candidates);
+            CandidateList candidates, size_t drained = 0);
   ~RouteTree();
 
   struct Picked {
@@ -39,7 +40,8 @@ class RouteTree {
   };
   Picked Pick(const RouteQuery& route, const PickQuery& pick, RouteMemo& memo) const;
 
-  // How the candidates dwindled on the way of `memo`: "3 known; gray: 1 (gray side of ratio 30 %)".
+  // How the candidates dwindled on the way of `memo`: "3 known, 1 drained;
+  // router gray left 1 (gray side of ratio 30 %)".
   std::string Explain(const RouteMemo& memo) const;
 
  private:
@@ -51,6 +53,7 @@ class RouteTree {
                           const PickQuery& pick, RouteMemo& memo);
 
   const size_t known_;
+  const size_t drained_;
   std::unique_ptr<Node> root_;
 };
 

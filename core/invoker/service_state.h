@@ -31,6 +31,7 @@ class RetryPolicy;
 
 // The last resort of a call that failed: fills the reply, or says why it cannot. `error` is what
 // the call failed with, its attempts in the ErrorInfo.
+// Should not throw: one that does fails the call with INTERNAL, naming the fallback.
 using Fallback =
     std::function<absl::Status(const Method& method, const google::protobuf::MessageLite& request,
                                const absl::Status& error, google::protobuf::MessageLite* reply)>;
@@ -87,6 +88,14 @@ struct ServiceState {
   // The consumer was closed: calls end at once, whatever filters or fallbacks there are.
   bool closed = false;
 };
+
+// How far the list can be relied on, for messages: "the registry is connected", or how old the list
+// is and why.
+std::string DescribeList(const ServiceState& state, MonotonicTime now);
+
+// What the policy's fallback, which it must have, makes of `error`.
+absl::Status AskFallback(const MethodPolicy& policy, const google::protobuf::MessageLite& request,
+                         const absl::Status& error, google::protobuf::MessageLite* reply);
 
 }  // namespace marpc
 

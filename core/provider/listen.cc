@@ -126,13 +126,6 @@ absl::Status CheckFreeUnix(const Endpoint& endpoint) {
   return absl::OkStatus();
 }
 
-std::string HostPort(absl::string_view host, int port) {
-  if (absl::StrContains(host, ':') && !absl::StartsWith(host, "[")) {
-    return absl::StrCat("[", host, "]:", port);
-  }
-  return absl::StrCat(host, ":", port);
-}
-
 absl::StatusOr<Endpoint> ParseKey(absl::string_view key, absl::string_view text) {
   absl::StatusOr<Endpoint> endpoint = Endpoint::ParseListen(text);
   if (endpoint.ok()) return endpoint;
@@ -157,6 +150,13 @@ absl::StatusOr<Endpoint> NameOfThisMachine(const Endpoint& listening) {
 }
 
 }  // namespace
+
+std::string HostPort(absl::string_view host, int port) {
+  if (absl::StrContains(host, ':') && !absl::StartsWith(host, "[")) {
+    return absl::StrCat("[", host, "]:", port);
+  }
+  return absl::StrCat(host, ":", port);
+}
 
 absl::StatusOr<Endpoint> ListenEndpoint(const ProviderSettings& settings) {
   if (!settings.instance.empty()) return ParseKey("provider.instance", settings.instance);

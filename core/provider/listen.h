@@ -2,8 +2,11 @@
 #ifndef MARPC_PROVIDER_LISTEN_H_
 #define MARPC_PROVIDER_LISTEN_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "marpc/base/endpoint.h"
 #include "marpc/config/settings.h"
 
@@ -22,6 +25,9 @@ absl::Status CheckFree(const Endpoint& endpoint);
 // every address.
 absl::StatusOr<Endpoint> AdvertisedEndpoint(const ProviderSettings& settings,
                                             const Endpoint& listening);
+
+// `host:port`, with brackets around an IPv6 address.
+std::string HostPort(absl::string_view host, int port);
 
 }  // namespace marpc
 

@@ -58,5 +58,15 @@ TEST(InternMethodByPath, RefusesWhatIsNoPath) {
   }
 }
 
+TEST(FindMethod, InternsNothingOfWhatNobodyKnows) {
+  EXPECT_EQ(FindMethod("/find.Lite/Get"), nullptr);
+  EXPECT_EQ(FindMethod("no path"), nullptr);
+  EXPECT_TRUE(InternedMethods("find.Lite").empty());
+  const Method& method = InternMethod({.service = "find.Lite", .name = "Get", .idempotent = true});
+  EXPECT_TRUE(method.idempotent);
+  EXPECT_EQ(FindMethod("/find.Lite/Get"), &method);
+  EXPECT_EQ(FindMethod("/find.Lite/Put"), nullptr);
+}
+
 }  // namespace
 }  // namespace marpc

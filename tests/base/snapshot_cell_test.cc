@@ -122,5 +122,33 @@ TEST(SnapshotCellTest, ReadersSeeWholeValuesInOrderWhileAWriterStores) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
+// Values of cells that are gone are let go of when the thread next reads one; their destructors may
+// use cells again, so many that the thread's cache grows under the one that sweeps it.
+TEST(SnapshotCellTest, ASweptValueMayReadNewCellsInItsDestructor) {
+  struct OpensCells {
+    std::vector<std::unique_ptr<SnapshotCell<int>>>* opened;
+    ~OpensCells() {
+      if (opened == nullptr) return;
+      for (int i = 0; i < 300; ++i) {
+        opened->push_back(std::make_unique<SnapshotCell<int>>(std::make_shared<const int>(i)));
+        EXPECT_EQ(*opened->back()->Load(), i);
+      }
+    }
+  };
+  std::vector<std::unique_ptr<SnapshotCell<int>>> opened;
+  SnapshotCell<int> next(std::make_shared<const int>(-1));
+  std::vector<std::unique_ptr<SnapshotCell<OpensCells>>> gone;
+  for (int i = 0; i < 3; ++i) {
+    gone.push_back(std::make_unique<SnapshotCell<OpensCells>>(
+        std::shared_ptr<const OpensCells>(new OpensCells{&opened})));
+    gone.back()->Load();
+  }
+  gone.clear();
+  EXPECT_EQ(opened.size(), 0u);
+  EXPECT_EQ(*next.Load(), -1);
+  EXPECT_EQ(opened.size(), 900u);
+  EXPECT_EQ(*opened.front()->Load(), 0);
+}
+
 }  // namespace
 }  // namespace marpc

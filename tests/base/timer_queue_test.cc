@@ -1,7 +1,9 @@
 #include "marpc/base/timer_queue.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -145,6 +147,46 @@ TEST(TimerQueueTest, ThreadsSetAndCancelAtOnce) {
   timers.At(In(absl::Milliseconds(1)), [&] { last.Notify(); });
   last.WaitForNotification();
   EXPECT_EQ(ran.load() + cancelled.load(), 2000);
+}
+
+TEST(TimerQueueTest, AfterHandingOverATimerMayWaitForOthers) {
+  TimerQueue timers;
+  absl::Notification other;
+  absl::Notification done;
+  timers.At(In(absl::ZeroDuration()), [&] {
+    timers.HandOver();
+    timers.At(In(absl::ZeroDuration()), [&] { other.Notify(); });
+    EXPECT_TRUE(other.WaitForNotificationWithTimeout(absl::Seconds(10)));
+    timers.HandOver();  // no longer the thread that runs timers: nothing
+    timers.Stop();
+    done.Notify();
+  });
+  EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
+}
+
+// Refuses the first `refusals` threads.
+TimerQueue::ThreadStarter StarterThatRefuses(int refusals) {
+  return [refusals](std::function<void()> run) mutable {
+    if (refusals-- > 0) {
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+    }
+    return std::thread(std::move(run));
+  };
+}
+
+TEST(TimerQueueTest, WithoutAThreadStartSaysSoAndATimerIsDropped) {
+  TimerQueue timers(Clock::Real(), StarterThatRefuses(2));
+  EXPECT_TRUE(absl::IsResourceExhausted(timers.Start()));
+  auto held = std::make_shared<int>();
+  const std::weak_ptr<int> watched = held;
+  const auto id = timers.At(In(absl::ZeroDuration()), [held = std::move(held)] { ADD_FAILURE(); });
+  EXPECT_EQ(id, 0);
+  EXPECT_TRUE(watched.expired());
+  // The third time there is one, and the dropped timer does not come back.
+  EXPECT_TRUE(timers.Start().ok());
+  absl::Notification done;
+  timers.At(In(absl::ZeroDuration()), [&] { done.Notify(); });
+  EXPECT_TRUE(done.WaitForNotificationWithTimeout(absl::Seconds(30)));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "marpc/context/rpc_context.h"
 
+#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -67,12 +69,33 @@ TEST(RpcContext, KeysThatCannotTravelAreRefused) {
   EXPECT_EQ(context.entries().size(), 1);
 }
 
-TEST(RpcContext, HoldsAtMost8KiB) {
+// What gRPC counts an entry: 32 bytes, the key as it travels, the value.
+TEST(RpcContext, HoldsAtMost6KiBAsItTravels) {
+  const size_t room = (6 << 10) - 32 - strlen("marpc-ctx-a");
   RpcContext context;
-  ASSERT_TRUE(context.Set("a", std::string(8'000, 'x')).ok());
-  EXPECT_EQ(context.Set("b", std::string(200, 'x')).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(context.Set("a", std::string(room + 1, 'x')).ok());
+  ASSERT_TRUE(context.Set("a", std::string(room, 'x')).ok());
+  EXPECT_TRUE(context.Set("a", std::string(room, 'y')).ok()) << "what is replaced does not count";
+  EXPECT_EQ(context.Set("b", "").code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(context.Get("b"), std::nullopt);
-  EXPECT_TRUE(context.Set("a", std::string(8'100, 'y')).ok()) << "what is replaced does not count";
+}
+
+TEST(RpcContext, CountsCapitalsTwiceAndBytesAsBase64) {
+  const size_t room = (6 << 10) - 32 - strlen("marpc-ctx-_a");
+  RpcContext context;
+  EXPECT_FALSE(context.Set("A", std::string(room + 1, 'x')).ok());
+  EXPECT_TRUE(context.Set("A", std::string(room, 'x')).ok());
+  context.Clear();
+  const size_t bytes = ((6 << 10) - 32 - strlen("marpc-ctx-a-bin")) / 4 * 3;
+  EXPECT_FALSE(context.Set("a", std::string(bytes + 1, '\xff')).ok());
+  EXPECT_TRUE(context.Set("a", std::string(bytes, '\xff')).ok());
+}
+
+TEST(RpcContext, ManySmallEntriesCountWhatTheyCarryBesides) {
+  RpcContext context;
+  int held = 0;
+  while (held < 1000 && context.Set(absl::StrCat("k", held), "1").ok()) ++held;
+  EXPECT_EQ(held, 133);
 }
 
 TEST(RpcContext, SetReplacesAndEntriesAreSorted) {

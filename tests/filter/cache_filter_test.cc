@@ -326,5 +326,15 @@ TEST_F(CacheFilterTest, SurvivesThreadsThatAskClearAndCount) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(CacheFilterTest, AFetchThatHadNoTimeForARetryIsHandedOver) {
+  FilterUse first = Call("q");
+  ASSERT_EQ(first.Before().kind, Kind::kContinue);
+  FilterUse second = Call("q");
+  ASSERT_EQ(second.Before().kind, Kind::kWait);
+  first.set_out_of_time();
+  first.Lost(absl::UnavailableError("connection broken"));
+  EXPECT_EQ(second.Before().kind, Kind::kContinue) << "has the time, and asks itself";
+}
+
 }  // namespace
 }  // namespace marpc

@@ -46,11 +46,14 @@ class FilterUse {
   void Drop() { state_ = nullptr; }
 
   const std::string& reply() const { return reply_.value(); }
+  // The failure that Lost() tells of stands for want of this call's time.
+  void set_out_of_time() { out_of_time_ = true; }
   void set_deadline(MonotonicTime deadline) { deadline_ = deadline; }
 
  private:
   FilterCall View() {
-    return {method_, request_, &reply_, context_, settings_, clock_.Now(), deadline_, state_};
+    return {method_,      request_,  &reply_, context_,    settings_,
+            clock_.Now(), deadline_, state_,  out_of_time_};
   }
 
   Filter& filter_;
@@ -62,6 +65,7 @@ class FilterUse {
   google::protobuf::StringValue reply_;
   MonotonicTime deadline_ = MonotonicTime::InfiniteFuture();
   std::shared_ptr<void> state_;
+  bool out_of_time_ = false;
 };
 
 }  // namespace marpc::testing

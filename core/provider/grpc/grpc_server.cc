@@ -16,6 +16,7 @@
 #include "grpcpp/security/server_credentials.h"
 #include "marpc/provider/grpc/handler_service.h"
 #include "marpc/provider/grpc/stock_interceptor.h"
+#include "marpc/provider/listen.h"
 
 namespace marpc {
 namespace {
@@ -136,9 +137,7 @@ absl::StatusOr<Endpoint> GrpcServer::Start(const Endpoint& endpoint) {
   health.SetServingStatus("", false);
   for (const std::string& name : service_names_) health.SetServingStatus(name, false);
   if (endpoint.is_unix()) return endpoint;
-  const bool v6 = absl::StrContains(endpoint.host(), ':');
-  return Endpoint::Parse(v6 ? absl::StrCat("[", endpoint.host(), "]:", port)
-                            : absl::StrCat(endpoint.host(), ":", port));
+  return Endpoint::Parse(HostPort(endpoint.host(), port));
 }
 
 void GrpcServer::Configure(grpc::ServerBuilder& builder) {
