@@ -43,8 +43,11 @@ std::vector<Key> RegistryKeys() {
       Define("registry.sessionTimeout", at(&R::session_timeout),
              Time(absl::Milliseconds(100), absl::Minutes(10)), "6s",
              "How long the registry keeps the entry of a process that it cannot reach."),
-      Define("registry.connectTimeout", at(&R::connect_timeout), Time(kNone, absl::Minutes(10)),
-             "2s", "How long a start waits for the registry's first answer."),
+      Define(
+          "registry.connectTimeout", at(&R::connect_timeout), Time(kNone, absl::Minutes(10)), "2s",
+          "How long is waited for the registry's word: for its first answer when a client or a "
+          "channel is made, for a gray mark to be set, and for an entry to be gone when a provider "
+          "stops."),
       Secret(Define("registry.auth", at(&R::auth),
                     Text("user:password", "user:password",
                          [](const std::string& text) {
@@ -77,7 +80,8 @@ std::vector<Key> TransportKeys() {
       Define("transport.maxReceiveMessageSize", at(&T::max_receive_message_size),
              Size(kKiB, kMaxMessage), "16MiB", "The largest answer that a consumer accepts."),
       Define("transport.maxSendMessageSize", at(&T::max_send_message_size), Size(kKiB, kMaxMessage),
-             "16MiB", "The largest request that a consumer sends."),
+             "16MiB",
+             "The largest message sent: a request by a consumer, an answer by a provider."),
       Define("transport.keepaliveTime", at(&T::keepalive_time), Time(absl::Seconds(1), kDay), "30s",
              "How long a connection is silent before the peer is asked whether it is alive; not "
              "below what providers permit."),
@@ -110,13 +114,13 @@ std::vector<Key> ProviderKeys() {
       Define("provider.advertise", at(&P::advertise), EndpointText(false), "'10.0.0.7:8080'",
              "The endpoint that consumers are told, where it differs from the one listened on."),
       Define("provider.zone", at(&P::zone), AnyText(), "eu-1a",
-             "Where the process runs, for routing by zone."),
+             "Where the process runs, for consumers to know; marpc's own routers do not use it."),
       Define("provider.version", at(&P::version), AnyText(), "1.10",
-             "The version served, for routing."),
+             "The version served, for consumers to know; marpc's own routers do not use it."),
       Define("provider.group", at(&P::group), AnyText(), "blue",
-             "The group it belongs to, for routing."),
+             "The group it belongs to, for consumers to know; marpc's own routers do not use it."),
       Define("provider.tags", at(&P::tags), ListOf(AnyText()), "[ssd, canary]",
-             "Tags, for routing."),
+             "Tags, for consumers to know; marpc's own routers do not use them."),
       Define("provider.gray", at(&P::gray), TrueOrFalse(), "true",
              "A gray instance: takes the gray router's share of the calls."),
       Define("provider.weight", at(&P::weight), Whole<int>(0, 10'000), "50",
