@@ -191,7 +191,10 @@ absl::Status ServiceRuntime::Call(const Method& method,
                                   const google::protobuf::MessageLite& request,
                                   google::protobuf::MessageLite* reply,
                                   const CallOptions& options) {
-  if (PrepareMethod(method)) return CallHedged(method, request, reply, options);
+  // In a callback, a hedged call could wait for the thread it is on: it is made without hedges.
+  if (PrepareMethod(method) && context_->transport->MayAwaitStarted()) {
+    return CallHedged(method, request, reply, options);
+  }
   const RpcContext* context = &RpcContext::Current();
   std::optional<RpcContext> own;
   if (!options.context.empty()) {
@@ -240,6 +243,8 @@ absl::Status ServiceRuntime::CallHedged(const Method& method,
     ended.Notify();
   };
   StartAsync(std::move(call));
+  // On the timers' thread this would wait for what other timers do.
+  context_->timers.HandOver();
   ended.WaitForNotification();
   return result;
 }

@@ -90,6 +90,9 @@ class Transport {
   virtual ~Transport() = default;
   // Does not wait for the connection to stand.
   virtual std::shared_ptr<Connection> Connect(const Endpoint& endpoint) = 0;
+  // False on a thread that brings the outcomes of started attempts: to wait there for one of them
+  // may be to wait for itself.
+  virtual bool MayAwaitStarted() const = 0;
 };
 
 }  // namespace marpc
