@@ -270,8 +270,8 @@ TEST(DiscoveryPitfalls, KeepaliveBelowTheServersMinimumCostsNoCall) {
     status = reply.status();
     ended.Notify();
   });
-  // Time for four pings.
-  const MonotonicTime until = Clock::Real().Now() + absl::Milliseconds(4500);
+  // Time for three pings.
+  const MonotonicTime until = Clock::Real().Now() + absl::Milliseconds(3500);
   while (Clock::Real().Now() < until && !ended.HasBeenNotified()) {
     ASSERT_TRUE(busy.Delay().ok());
   }

@@ -62,7 +62,7 @@ int CallMany(Caller& caller, int calls) {
 
 // apache/brpc #2695, #2668, cloudwego/kitex PR #1117: when all slow down, hedges double the load.
 TEST(HedgingPitfalls, WhenEverythingIsSlowHedgesStayWithinTheirShare) {
-  constexpr int kCalls = 1000;
+  constexpr int kCalls = 500;
   const auto nodes = Nodes(3, absl::Milliseconds(10));
   Settings settings = Hedged(nodes);
   settings.method_defaults.retry.hedging.max_share = 0.1;
