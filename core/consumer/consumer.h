@@ -4,8 +4,8 @@
 //   absl::StatusOr<marpc::Settings> settings = marpc::LoadSettings("config/consumer.yaml");
 //   absl::StatusOr<std::unique_ptr<marpc::Consumer>> consumer = marpc::Consumer::Create(*settings);
 //   demo::HelloServiceClient client(**consumer);                    // a generated client, or
-//   auto stub = demo::HelloService::NewStub((*consumer)->Channel("demo.HelloService"));   // a
-//   stock stub
+//   auto channel = (*consumer)->Channel("demo.HelloService");       // a stock stub
+//   auto stub = demo::HelloService::NewStub(channel);
 //
 // One consumer a process is enough: connections, caches and breakers are shared by all that use it.
 #ifndef MARPC_CONSUMER_CONSUMER_H_

@@ -10,6 +10,7 @@
 #include "marpc/base/chained_cancel.h"
 #include "marpc/base/error.h"
 #include "marpc/consumer/gray_marks.h"
+#include "marpc/consumer/list_messages.h"
 #include "marpc/invoker/blocking_call.h"
 #include "marpc/invoker/hedged_call.h"
 
@@ -41,11 +42,13 @@ ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::st
                                std::unique_ptr<LoadBalancer> balancer)
     : context_(std::move(context)),
       service_(std::move(service)),
+      // A registry of the program's own need not be what the settings say.
+      registry_(context_->options.registry == nullptr ? RegistryInWords(context_->settings) : ""),
       cell_(nullptr),
       routers_(std::move(routers)),
       balancer_(std::move(balancer)),
       maker_(context_, service_),
-      unusable_(NotReady()) {
+      unusable_(ListNotReady(service_, context_->registry->state())) {
   absl::MutexLock lock(&mutex_);
   Publish();
 }
@@ -71,17 +74,6 @@ void ServiceRuntime::Subscribe() {
   Publish();
 }
 
-absl::Status ServiceRuntime::NotReady() const {
-  const RegistryState registry = context_->registry->state();
-  return FrameworkError(
-      absl::StatusCode::kUnavailable, reason::kNoAvailableInstance,
-      absl::StrCat(
-          "the registry has not yet said which instances ", service_, " has",
-          registry.connection == RegistryState::Connection::kConnected ? "" : ": not connected",
-          registry.detail.empty() ? "" : absl::StrCat(" (", registry.detail, ")"),
-          "; calls will work as soon as it does"));
-}
-
 absl::Status ServiceRuntime::WaitForList() {
   const absl::Duration timeout = context_->settings.registry.connect_timeout;
   const bool connected =
@@ -94,7 +86,7 @@ absl::Status ServiceRuntime::WaitForList() {
   mutex_.AwaitWithTimeout(absl::Condition(&ready), std::max(until - now, absl::ZeroDuration()));
   if (closed_) return Closed();
   if (list_ != nullptr) return absl::OkStatus();
-  unusable_ = NotReady();
+  unusable_ = ListNotReady(service_, context_->registry->state());
   Publish();
   return unusable_;
 }
@@ -102,6 +94,7 @@ absl::Status ServiceRuntime::WaitForList() {
 void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
   absl::MutexLock lock(&mutex_);
   if (closed_) return;
+  LogListChange(list_.get(), *list);
   UpdateInstances(*list);
   list_ = std::move(list);
   unusable_ = absl::OkStatus();
@@ -143,6 +136,7 @@ void ServiceRuntime::RetireLater(std::shared_ptr<Connection> connection) {
 void ServiceRuntime::Publish() {
   auto state = std::make_shared<ServiceState>();
   state->service = service_;
+  state->registry = registry_;
   state->counters = counters_;
   state->methods = policies_;
   state->unusable = unusable_;

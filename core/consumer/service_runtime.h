@@ -78,10 +78,10 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   bool PrepareMethod(const Method& method);
   absl::Status CallHedged(const Method& method, const google::protobuf::MessageLite& request,
                           google::protobuf::MessageLite* reply, const CallOptions& options);
-  absl::Status NotReady() const;
 
   const std::shared_ptr<ConsumerContext> context_;
   const std::string service_;
+  const std::string registry_;  // for messages
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
   SnapshotCell<ServiceState> cell_;
 

@@ -1,8 +1,8 @@
 // Answers calls without any provider: for tests, demos, and work on a consumer whose provider does
-// not exist yet.
+// not exist yet. Off until filter.mock.enabled (method_defaults.mock.enabled in code) is true.
 //
-//   consumer->mock().Reply("demo.HelloService/Hello", reply);       // or "Hello": that method of
-//   any service consumer->mock().Fail("demo.UserService/Get", absl::NotFoundError("no such user"));
+//   consumer->mock().Reply("demo.HelloService/Hello", reply);  // "Hello": of whatever service
+//   consumer->mock().Fail("demo.UserService/Get", absl::NotFoundError("no such user"));
 //   consumer->mock().Clear();
 //
 // or in YAML, per method: `filter: {mock: {enabled: true, reply: '{"message": "hi"}'}}`, or `code`

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "marpc/base/error.h"
+#include "marpc/filter/guarded_filter.h"
 #include "marpc/invoker/retry_chain.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/hedging.h"
@@ -55,11 +56,14 @@ FilterCall CallSession::ViewFor(size_t filter, MonotonicTime now) {
 Step CallSession::RunFilters(const Moment& moment) {
   for (; filters_passed_ < policy_->filters.size(); ++filters_passed_) {
     FilterCall view = ViewFor(filters_passed_, moment.now);
-    Filter::Verdict verdict = policy_->filters[filters_passed_]->Before(view);
+    Filter::Verdict verdict = GuardedBefore(*policy_->filters[filters_passed_], view);
     if (verdict.kind == Filter::Verdict::Kind::kContinue) continue;
     if (verdict.kind == Filter::Verdict::Kind::kAnswer) {
       AbandonFilters(absl::CancelledError("answered by another filter"), moment.now);
       return Done(std::move(verdict.status), verdict.answer, moment.now);
+    }
+    if (verdict.kind == Filter::Verdict::Kind::kFail) {
+      return FinishUnanswered(std::move(verdict.status), moment.now);
     }
     Step step;
     step.kind = Step::Kind::kWait;

@@ -4,31 +4,12 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/util/time_util.h"
 #include "marpc/base/error.h"
+#include "marpc/filter/guarded_filter.h"
 #include "marpc/invoker/call_session.h"
 #include "marpc/invoker/retry_chain.h"
 #include "marpc/retry/retry_budget.h"
 
 namespace marpc {
-namespace {
-
-std::string AgeInWords(absl::Duration age) {
-  if (age < absl::Milliseconds(1)) return "less than 1ms";
-  return absl::FormatDuration(absl::Trunc(age, absl::Milliseconds(1)));
-}
-
-absl::string_view SourceInWords(ServiceSnapshot::Source source) {
-  switch (source) {
-    case ServiceSnapshot::Source::kKept:
-      return ", kept while the registry gives no better one";
-    case ServiceSnapshot::Source::kDisk:
-      return ", read from the snapshot on disk";
-    case ServiceSnapshot::Source::kRegistry:
-      break;
-  }
-  return "";
-}
-
-}  // namespace
 
 Step CallSession::RefuseForBreaker(const CircuitBreaker::Admission& admission, MonotonicTime now) {
   state().counters->refused_by_breaker.fetch_add(1, std::memory_order_relaxed);
@@ -47,9 +28,9 @@ Step CallSession::RefuseForLackOfInstance(MonotonicTime now) {
   service.counters->without_instance.fetch_add(1, std::memory_order_relaxed);
   return Refuse(
       absl::StatusCode::kUnavailable, reason::kNoAvailableInstance,
-      absl::StrCat("no available instance of ", service.service, ": ",
-                   service.routes->Explain(memo_), "; the list is ",
-                   AgeInWords(now - service.confirmed_at), " old", SourceInWords(service.source)),
+      absl::StrCat("no available instance of ", service.service,
+                   service.registry.empty() ? "" : absl::StrCat(" in ", service.registry), ": ",
+                   service.routes->Explain(memo_), "; ", DescribeList(service, now)),
       now);
 }
 
@@ -105,7 +86,7 @@ Step CallSession::FinishPastDeadline(MonotonicTime now) {
 Step CallSession::FinishAnswered(absl::Status status, MonotonicTime now) {
   for (size_t i = filters_passed_; i-- > 0;) {
     FilterCall view = ViewFor(i, now);
-    policy_->filters[i]->After(view, status);
+    GuardedAfter(*policy_->filters[i], view, status);
   }
   return Done(std::move(status), CallReport::Answer::kRemote, now);
 }
@@ -116,14 +97,14 @@ Step CallSession::FinishUnanswered(absl::Status status, MonotonicTime now, bool 
     return Done(std::move(status), CallReport::Answer::kNone, now);
   }
   state().counters->fallback_answers.fetch_add(1, std::memory_order_relaxed);
-  absl::Status answer = policy_->fallback(*input_.method, *input_.request, status, input_.reply);
+  absl::Status answer = AskFallback(*policy_, *input_.request, status, input_.reply);
   return Done(std::move(answer), CallReport::Answer::kFallback, now);
 }
 
 void CallSession::AbandonFilters(const absl::Status& status, MonotonicTime now) {
   for (size_t i = filters_passed_; i-- > 0;) {
     FilterCall view = ViewFor(i, now);
-    policy_->filters[i]->Abandoned(view, status);
+    GuardedAbandoned(*policy_->filters[i], view, status);
   }
   filters_passed_ = 0;
 }

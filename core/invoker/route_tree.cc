@@ -65,6 +65,7 @@ RouteTree::Picked RouteTree::PickBelow(const Node& node, int depth, const RouteQ
 std::string RouteTree::Explain(const RouteMemo& memo) const {
   std::string text = absl::StrCat(known_, " known");
   if (drained_ > 0) absl::StrAppend(&text, ", ", drained_, " drained");
+  if (known_ == drained_) return text;  // no router had anything to choose from
   const Node* node = root_.get();
   for (int depth = 0; node->table != nullptr && memo.pools[depth] >= 0; ++depth) {
     const int pool = memo.pools[depth];

@@ -75,6 +75,7 @@ struct MethodPolicy {
 
 struct ServiceState {
   std::string service;
+  std::string registry;  // where its list comes from, for messages; empty: not known
   std::vector<std::shared_ptr<LiveInstance>> live;  // owns what the candidates point to
   std::vector<Candidate> candidates;
   std::unique_ptr<RouteTree> routes;

@@ -1,8 +1,8 @@
 // For functions that throw: an adapter that turns the exception into a status which carries it.
 //
 //   absl::StatusOr<Row> row = marpc::Retry::OnError().Max(3).Call(marpc::Throwing(query));
-//   if (std::exception_ptr thrown = marpc::ExceptionOf(row.status()))
-//   std::rethrow_exception(thrown);
+//   std::exception_ptr thrown = marpc::ExceptionOf(row.status());
+//   if (thrown != nullptr) std::rethrow_exception(thrown);
 //
 // The status has the code kUnknown and the text "<type>: <what>". It carries the exception wherever
 // its copies go within this process, for as long as one of them lives.

@@ -283,7 +283,7 @@ TEST_F(ConsumerTest, NoInstanceSaysWhatIsKnown) {
   const auto reply = client.Hello(Request());
   EXPECT_EQ(reply.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(GetErrorInfo(reply.status())->reason(), reason::kNoAvailableInstance);
-  EXPECT_THAT(std::string(reply.status().message()), HasSubstr("0 known"));
+  EXPECT_THAT(std::string(reply.status().message()), HasSubstr("in static:, env dev: 0 known;"));
 }
 
 TEST_F(ConsumerTest, ContextTravelsForOneCallOnly) {

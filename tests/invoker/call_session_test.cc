@@ -470,7 +470,7 @@ TEST(CallSessionTest, GrayMarksActOnTheNextCall) {
 
 // --- Ends
 
-TEST(CallSessionTest, NoInstanceSaysHowManyWereKnownAndHowOldTheListIs) {
+TEST(CallSessionTest, NoInstanceSaysHowManyWereKnownAndHowFarTheListCanBeReliedOn) {
   SimulatedService::Options options = Options();
   options.instances = {};
   SimulatedService service(std::move(options));
@@ -479,7 +479,7 @@ TEST(CallSessionTest, NoInstanceSaysHowManyWereKnownAndHowOldTheListIs) {
   EXPECT_EQ(result.reason(), reason::kNoAvailableInstance);
   EXPECT_THAT(
       std::string(result.status.message()),
-      ::testing::AllOf(HasSubstr("test.Session"), HasSubstr("0 known"), HasSubstr("42s old")));
+      ::testing::AllOf(HasSubstr("test.Session"), HasSubstr("0 known; the registry is connected")));
 }
 
 TEST(CallSessionTest, TheErrorListsEveryAttemptWithItsVerdict) {

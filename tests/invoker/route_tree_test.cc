@@ -138,6 +138,12 @@ TEST_F(RouteTreeTest, ExplainsHowTheCandidatesDwindled) {
               AllOf(HasSubstr("3 known"), HasSubstr("prefix left 0"), HasSubstr("mine")));
 }
 
+TEST_F(RouteTreeTest, RoutersThatHadNoneToChooseFromAreNotExplained) {
+  Build({Gray(30)}, {});
+  EXPECT_TRUE(PickAll().empty());
+  EXPECT_EQ(tree_->Explain(memo_), "0 known");
+}
+
 TEST_F(RouteTreeTest, AMemoOfANewerTableWithFewerPoolsIsDrawnAnew) {
   Build({Gray(100)}, {"a", "g*"});
   memo_.pools[0] = 100;

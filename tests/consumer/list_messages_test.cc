@@ -1,0 +1,85 @@
+#include "marpc/consumer/list_messages.h"
+
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "marpc/observe/log.h"
+#include "spdlog/sinks/ostream_sink.h"
+
+namespace marpc {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class ListMessagesTest : public ::testing::Test {
+ protected:
+  ListMessagesTest() {
+    SetLogger(std::make_shared<spdlog::logger>(
+        "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
+  }
+  ~ListMessagesTest() override { SetLogger(nullptr); }
+
+  // Of entries such as "a:1 first-owner".
+  static ServiceSnapshot List(const std::vector<std::string>& entries) {
+    ServiceSnapshot list;
+    list.service = "test.List";
+    for (const std::string& entry : entries) {
+      Instance instance;
+      instance.endpoint = *Endpoint::Parse(entry.substr(0, entry.find(' ')));
+      instance.owner = entry.substr(entry.find(' ') + 1);
+      list.instances.push_back(instance);
+    }
+    return list;
+  }
+
+  std::ostringstream log_;
+};
+
+TEST_F(ListMessagesTest, TheFirstListIsLoggedThoughItIsEmpty) {
+  LogListChange(nullptr, List({}));
+  EXPECT_THAT(log_.str(), HasSubstr("event=instances service=test.List known=0\n"));
+}
+
+TEST_F(ListMessagesTest, WhoCameWentAndWasRestartedIsToldApart) {
+  const ServiceSnapshot before = List({"a:1 one", "b:1 two", "c:1 three"});
+  LogListChange(&before, List({"b:1 two", "c:1 again", "d:1 four"}));
+  EXPECT_THAT(log_.str(), HasSubstr("known=3 joined=d:1 restarted=c:1 left=a:1\n"));
+}
+
+TEST_F(ListMessagesTest, AListOfTheSameProcessesIsNotLogged) {
+  const ServiceSnapshot before = List({"a:1 one"});
+  ServiceSnapshot after = List({"a:1 one"});
+  after.instances[0].weight = 0;
+  LogListChange(&before, after);
+  EXPECT_THAT(log_.str(), IsEmpty());
+}
+
+TEST_F(ListMessagesTest, OfManyTheFirstTenAreNamed) {
+  std::vector<std::string> entries;
+  for (int port = 1001; port <= 1012; ++port) {
+    entries.push_back("h:" + std::to_string(port) + " x");
+  }
+  LogListChange(nullptr, List(entries));
+  EXPECT_THAT(log_.str(), HasSubstr("known=12 joined=h:1001,"));
+  EXPECT_THAT(log_.str(), HasSubstr(",h:1010,...(12 in all)\n"));
+  EXPECT_THAT(log_.str(), Not(HasSubstr("h:1011")));
+}
+
+TEST_F(ListMessagesTest, TheRegistryIsNamedWithTheEnvironmentAndWithoutTheSecret) {
+  Settings settings;
+  settings.env = "prod";
+  settings.registry.auth = "user:secret";
+  settings.registry.zk_address = "zk1:2181,zk2:2181/shop";
+  EXPECT_EQ(RegistryInWords(settings), "zookeeper://zk1:2181,zk2:2181/shop, env prod");
+  settings.registry.address = "file:/run/marpc";
+  EXPECT_EQ(RegistryInWords(settings), "file:/run/marpc, env prod");
+}
+
+}  // namespace
+}  // namespace marpc
