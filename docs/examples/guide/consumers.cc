@@ -36,3 +36,10 @@ void MockHello(marpc::Consumer& consumer) {
   consumer.mock().Reply("demo.HelloService/Hello", reply);
   consumer.mock().Fail("demo.HelloService/GetUser", absl::NotFoundError("no such user"));
 }
+
+absl::StatusOr<std::unique_ptr<marpc::Consumer>> ConsumerForTest() {
+  marpc::Settings settings;
+  settings.registry.address = "memory:test";  // needs nothing outside the process
+  settings.method_defaults.mock.enabled = true;
+  return marpc::Consumer::Create(settings);
+}
