@@ -16,6 +16,8 @@ namespace {
 constexpr absl::string_view kRoot = "marpc";
 constexpr absl::string_view kServices = "services";
 constexpr absl::string_view kMethods = "methods";
+constexpr absl::string_view kPolicies = "retryPolicies";
+constexpr absl::string_view kRetry = "retry";
 
 using Entry = YamlNode::Entry;
 
@@ -65,6 +67,8 @@ class Collector {
   explicit Collector(Faults& faults) : faults_(faults) {}
 
   FileAssignments Collect(const YamlNode* root);
+  // The keys of one method, or (`group` is "retry") of a retry policy.
+  AssignmentGroup CollectGroup(const YamlNode* root, const std::string& group, std::string path);
 
  private:
   // The level that is being read, and where its assignments go.
@@ -72,7 +76,17 @@ class Collector {
     Level level;
     AssignmentGroup* target;
     FileAssignments::Service* service;  // at a service's level
+    // Keys of this group stand without its name: `retry` in a policy.
+    std::string unwritten = "";
   };
+  // The path of `group` as the file writes it.
+  static std::string Written(const Scope& scope, const std::string& group) {
+    absl::string_view rest = group;
+    if (!scope.unwritten.empty() && absl::ConsumePrefix(&rest, scope.unwritten)) {
+      absl::ConsumePrefix(&rest, ".");
+    }
+    return Join(scope.target->path, rest);
+  }
 
   void VisitTop(const Entry& entry);
   // Reads the entries of `map`, which stands at `group` ("" or "retry.budget") of the scope.
@@ -81,6 +95,7 @@ class Collector {
   void VisitKey(const Key& key, const Entry& entry, const Scope& scope);
   void VisitServices(const YamlNode& services);
   void VisitMethods(const YamlNode& methods, const Scope& service);
+  void VisitPolicies(const YamlNode& policies);
   // The map of `what`; null after the fault was reported, and for nothing at all, which says
   // nothing.
   const YamlNode* MapOrNothing(const YamlNode& node, absl::string_view what);
@@ -134,12 +149,15 @@ void Collector::Visit(const Entry& entry, const std::string& group, const Scope&
   const std::string name = Join(group, entry.key);
   if (const Key* key = FindKey(name)) return VisitKey(*key, entry, scope);
   if (!entry.key.empty() && IsKeyGroup(name)) {
-    const YamlNode* map = MapOrNothing(*entry.value, Join(scope.target->path, name));
+    const YamlNode* map = MapOrNothing(*entry.value, Written(scope, name));
     if (map != nullptr) VisitMap(*map, name, scope);
     return;
   }
   if (group.empty() && name == kServices && scope.level == Level::kGlobal) {
     return VisitServices(*entry.value);
+  }
+  if (group.empty() && name == kPolicies && scope.level == Level::kGlobal) {
+    return VisitPolicies(*entry.value);
   }
   if (group.empty() && name == kMethods && scope.level == Level::kService) {
     return VisitMethods(*entry.value, scope);
@@ -211,6 +229,29 @@ void Collector::VisitMethods(const YamlNode& methods, const Scope& service) {
   }
 }
 
+void Collector::VisitPolicies(const YamlNode& policies) {
+  const std::string path = Join(kRoot, kPolicies);
+  const YamlNode* map = MapOrNothing(policies, path);
+  if (map == nullptr) return;
+  for (const Entry& entry : map->entries) {
+    if (faults_.full()) return;
+    found_.retry_policies[entry.key] =
+        CollectGroup(entry.value.get(), std::string(kRetry), Join(path, entry.key));
+  }
+}
+
+AssignmentGroup Collector::CollectGroup(const YamlNode* root, const std::string& group,
+                                        std::string path) {
+  AssignmentGroup found;
+  found.path = std::move(path);
+  const YamlNode* map = root == nullptr ? nullptr : MapOrNothing(*root, found.path);
+  if (map != nullptr) VisitMap(*map, group, {Level::kMethod, &found, nullptr, group});
+  if (const Assignment* nested = found.Find("retry.policy"); nested != nullptr && !group.empty()) {
+    faults_.Add(nested->mark, absl::StrCat(found.path, ": a policy cannot be made of another one"));
+  }
+  return found;
+}
+
 const YamlNode* Collector::MapOrNothing(const YamlNode& node, absl::string_view what) {
   if (node.kind == YamlNode::Kind::kMap) return &node;
   if (node.kind != YamlNode::Kind::kNull) {
@@ -221,7 +262,7 @@ const YamlNode* Collector::MapOrNothing(const YamlNode& node, absl::string_view 
 }
 
 void Collector::ReportUnknown(const Entry& entry, const std::string& group, const Scope& scope) {
-  const std::string where = Join(scope.target->path, group);
+  const std::string where = Written(scope, group);
   const std::string map = MapWithOwnNames(Join(group, entry.key));
   if (!map.empty()) {
     faults_.Add(entry.key_mark, absl::StrCat("unknown key ", Quote(entry.key), " under ", where,
@@ -229,7 +270,10 @@ void Collector::ReportUnknown(const Entry& entry, const std::string& group, cons
     return;
   }
   std::vector<std::string> names = NamesBelow(group, scope.level);
-  if (group.empty() && scope.level == Level::kGlobal) names.emplace_back(kServices);
+  if (group.empty() && scope.level == Level::kGlobal) {
+    names.emplace_back(kServices);
+    names.emplace_back(kPolicies);
+  }
   if (group.empty() && scope.level == Level::kService) names.emplace_back(kMethods);
   std::string hint;
   if (!Nearest(entry.key, names).has_value()) hint = KeyElsewhere(entry.key, scope.level);
@@ -248,6 +292,16 @@ const Assignment* AssignmentGroup::Find(absl::string_view key) const {
 
 FileAssignments CollectAssignments(const std::shared_ptr<const YamlNode>& root, Faults& faults) {
   return Collector(faults).Collect(root.get());
+}
+
+AssignmentGroup CollectMethodAssignments(const std::shared_ptr<const YamlNode>& root,
+                                         Faults& faults) {
+  return Collector(faults).CollectGroup(root.get(), "", "");
+}
+
+AssignmentGroup CollectRetryPolicy(const std::shared_ptr<const YamlNode>& root, std::string path,
+                                   Faults& faults) {
+  return Collector(faults).CollectGroup(root.get(), std::string(kRetry), std::move(path));
 }
 
 }  // namespace marpc

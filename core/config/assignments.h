@@ -37,11 +37,20 @@ struct FileAssignments {
   };
   AssignmentGroup global;
   std::map<std::string, Service> services;
+  // The named policies of retryPolicies, with keys below `retry`.
+  std::map<std::string, AssignmentGroup> retry_policies;
 };
 
 // Sorts a document into assignments. Unknown, misplaced and repeated keys go to `faults`. `root` is
 // the document; null: an empty one.
 FileAssignments CollectAssignments(const std::shared_ptr<const YamlNode>& root, Faults& faults);
+
+// The same for a document that is the keys of one method.
+AssignmentGroup CollectMethodAssignments(const std::shared_ptr<const YamlNode>& root,
+                                         Faults& faults);
+// The same for one that is the keys of a retry policy: maxRetries, backoff ...
+AssignmentGroup CollectRetryPolicy(const std::shared_ptr<const YamlNode>& root, std::string path,
+                                   Faults& faults);
 
 }  // namespace marpc
 

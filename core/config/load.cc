@@ -12,6 +12,7 @@
 #include "marpc/config/combinations.h"
 #include "marpc/config/faults.h"
 #include "marpc/config/keys.h"
+#include "marpc/config/retry_policies.h"
 #include "marpc/config/yaml_node.h"
 #include "marpc/observe/log.h"
 
@@ -25,6 +26,8 @@ class Loader {
   // A service starts from the values at the top, a method from its service's.
   Settings Resolve(const FileAssignments& file) {
     Settings settings;
+    file_ = &file;
+    CheckPolicies(file);
     Apply(file.global, Place::Global(settings));
     CheckGlobal(file.global, settings, faults_);
     SharedRetryParts shared;
@@ -49,7 +52,40 @@ class Loader {
   }
 
  private:
+  // Each by itself, used or not.
+  void CheckPolicies(const FileAssignments& file) {
+    for (const auto& [name, policy] : file.retry_policies) {
+      MethodSettings settings;
+      ApplyOwn(policy, Place::OfMethod(settings));
+      CheckMethod(policy, settings, faults_);
+    }
+  }
+
+  // The named policy first, then what stands beside it.
   void Apply(const AssignmentGroup& group, Place place) {
+    const Assignment* named = group.Find("retry.policy");
+    if (named != nullptr && named->value->kind == YamlNode::Kind::kScalar) {
+      const std::string& name = named->value->scalar;
+      if (const AssignmentGroup* policy = FindRetryPolicy(*file_, name)) {
+        Faults reported;  // once, where the policy is defined
+        Loader(options_, reported).ApplyOwn(*policy, place);
+      } else if (!name.empty()) {
+        faults_.Add(named->value->mark,
+                    absl::StrCat(group.path, ".retry.policy: no policy ", Quote(name),
+                                 NearestOrKnown(name, PolicyNames())));
+      }
+    }
+    ApplyOwn(group, place);
+  }
+
+  std::vector<std::string> PolicyNames() const {
+    std::vector<std::string> names;
+    for (const auto& [name, policy] : file_->retry_policies) names.push_back(name);
+    for (const auto& [name, yaml] : ReadyMadeRetryPolicies()) names.push_back(name);
+    return names;
+  }
+
+  void ApplyOwn(const AssignmentGroup& group, Place place) {
     for (const Assignment& assignment : group.assignments) {
       if (faults_.full()) return;
       const Key& key = *assignment.key;
@@ -101,6 +137,7 @@ class Loader {
 
   const LoadOptions& options_;
   Faults& faults_;
+  const FileAssignments* file_ = nullptr;
 };
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {

@@ -43,6 +43,11 @@ given twice, is an error that says where, and which key was probably meant. Keys
 `circuitbreaker.windowSize`). A size is `64KiB`, `4MiB`, `1GiB`; a bare number is bytes. `true` and `false` may be written
 `yes`, `on`, `no` and `off`. A status code is gRPC's name for it, such as `NOT_FOUND`.
 
+**Named retry policies.** `retryPolicies: {aggressive: {maxRetries: 4}}` beside `services:` names a set of keys that may
+stand below `retry`; `retry: {policy: aggressive, timeout: 1s}` at any level starts from it, and the keys beside it change
+it. Always there: `retry-on-error` (every failure is retried twice), `backoff-on-error` (the same, after 100 ms and more),
+`retry-on-falsy` (an answer with nothing in it is asked for twice more, a failure is not) and `backoff-on-falsy`.
+
 **Environment.** `${NAME}` in a value is replaced by the environment variable, `${NAME:default}` by the default where it is
 not set; without a default that is an error. `$$` is a plain `$`.
 

@@ -31,13 +31,15 @@ std::vector<Key> AttemptKeys() {
              "true",
              "May a request that was perhaps executed be sent again? Left out: by the method's "
              "idempotency_level."),
-      Define("retry.classifier", at(&R::classifier),
-             OneOf<RetryClassifier>({{"network", RetryClassifier::kNetwork},
-                                     {"all", RetryClassifier::kAll},
-                                     {"idempotent-safe", RetryClassifier::kIdempotentSafe}}),
-             "all",
-             "Which failures are retried: lost requests (network), the handler's own too (all), or "
-             "lost requests where retryOn holds for idempotent methods alone (idempotent-safe)."),
+      Define(
+          "retry.classifier", at(&R::classifier),
+          OneOf<RetryClassifier>({{"network", RetryClassifier::kNetwork},
+                                  {"all", RetryClassifier::kAll},
+                                  {"idempotent-safe", RetryClassifier::kIdempotentSafe},
+                                  {"none", RetryClassifier::kNone}}),
+          "all",
+          "Which failures are retried: lost requests (network), the handler's own too (all), lost "
+          "requests where retryOn holds for idempotent methods alone (idempotent-safe), or none."),
       Define("retry.retryOn", at(&R::retry_on), ListOf(ErrorCode()),
              "[RESOURCE_EXHAUSTED, ABORTED]",
              "Statuses of the handler that are retried; others of its own are not."),
@@ -157,6 +159,9 @@ std::vector<Key> ChainKeys() {
 std::vector<Key> OwnKeys() {
   const auto at = [](auto R::*field) { return At(&MethodSettings::retry, field); };
   return {
+      Define("retry.policy", at(&R::policy), AnyText(), "backoff-on-error",
+             "A policy of retryPolicies, or a ready-made one, that the keys beside it change; "
+             "empty: none."),
       Define("retry.retryOnResult", at(&R::retry_on_result), AnyText(), "'status == \"PENDING\"'",
              "Answers that are retried: `field == value`, `field != value` or `empty`, joined by "
              "||; empty: none."),

@@ -88,7 +88,7 @@ struct RetryThrottleSettings {
 };
 
 // Which failures are retried at all (core/retry/classifier.h).
-enum class RetryClassifier { kNetwork, kAll, kIdempotentSafe };
+enum class RetryClassifier { kNetwork, kAll, kIdempotentSafe, kNone };
 // A second attempt beside one that is not answered in time (docs/design/retry.md).
 struct HedgingSettings {
   bool enabled = false;
@@ -110,6 +110,8 @@ struct RetryChainSettings {
 };
 
 struct RetrySettings {
+  // The named policy that the other values started from; empty: none.
+  std::string policy;
   int max_retries = 0;                                  // excludes the first attempt
   absl::Duration timeout = absl::Seconds(3);            // of one attempt; 0: none
   absl::Duration total_timeout = absl::ZeroDuration();  // of the whole call; 0: none

@@ -73,6 +73,9 @@ Decision Decide(const AttemptOutcome& outcome, ErrorInfo::Origin origin,
                        : "refused on this side: a retry would be too"};
   }
   if (Listed(settings.ignore, outcome.status.code())) return {false, "status listed in ignore"};
+  if (settings.classifier == RetryClassifier::kNone) {
+    return {false, "no failure is retried (retry.classifier)"};
+  }
   if (outcome.surely_not_sent) {
     return {true, origin == ErrorInfo::NETWORK ? "the request never left"
                                                : "refused before the handler saw it"};

@@ -107,7 +107,9 @@ TEST_P(EveryKey, ActsOnItsFieldAloneAtEachLevelItIsAllowedAt) {
       }
       if (level != Level::kMethod) service.methods["Hello"] = service.method_defaults;
       for (const auto& [place, value] : Snapshot(filled)) {
-        if (value != before.at(place)) changed.insert(place);
+        // A policy brings other keys along: retry_policies_test.cc.
+        const bool brought = key.name == "retry.policy" && !absl::EndsWith(place, " retry.policy");
+        if (value != before.at(place) && !brought) changed.insert(place);
       }
       std::set<std::string> expected;
       const auto expect = [&](const Key& changed_key) {
