@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,7 +109,11 @@ Filter::Verdict CacheFilter::Before(FilterCall& call) {
   } else if (absl::Status outcome = fetch->pending->outcome(); outcome.ok()) {
     return AnswerWith(*fetch->pending->bytes(), call);
   } else if (!absl::IsCancelled(outcome)) {
-    return Verdict::Answer(std::move(outcome), CallReport::Answer::kRemote);
+    const std::optional<ErrorInfo> info = GetErrorInfo(outcome);
+    if (info.has_value() && info->origin() == ErrorInfo::BUSINESS) {
+      return Verdict::Answer(std::move(outcome), CallReport::Answer::kRemote);
+    }
+    return Verdict::Fail(std::move(outcome));
   }
   MethodCache::Lookup found = fetch->cache->Find(fetch->key, call.now);
   if (found.bytes != nullptr) return AnswerWith(*found.bytes, call);

@@ -368,6 +368,7 @@ absl::string_view CallSession::WhyNoRetry(const Classification& classification,
   }
   if (moment.now + delay >= deadline_) {
     Count(counters.retries_refused_by_deadline);
+    out_of_time_ = true;
     return "the next attempt could not end before the deadline";
   }
   if (policy_->throttle != nullptr && !policy_->throttle->AllowsRetry()) {

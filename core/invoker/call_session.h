@@ -194,7 +194,8 @@ class CallSession {
   // Failed ones; the successful one too when a report is wanted.
   AttemptLog log_;
   std::optional<LastOutcome> last_;
-  bool spent_ = false;  // ends because nothing more may be tried
+  bool spent_ = false;        // ends because nothing more may be tried
+  bool out_of_time_ = false;  // ends because its own time is too short for another attempt
   bool done_ = false;
 };
 

@@ -104,6 +104,7 @@ Step CallSession::FinishUnanswered(absl::Status status, MonotonicTime now, bool 
 void CallSession::AbandonFilters(const absl::Status& status, MonotonicTime now) {
   for (size_t i = filters_passed_; i-- > 0;) {
     FilterCall view = ViewFor(i, now);
+    view.out_of_time = out_of_time_;
     GuardedAbandoned(*policy_->filters[i], view, status);
   }
   filters_passed_ = 0;

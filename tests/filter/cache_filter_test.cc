@@ -9,6 +9,7 @@
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "marpc/base/error.h"
 #include "tests/filter/filter_call_fixture.h"
 #include "tests/support/simulated_service.h"
 
@@ -208,10 +209,13 @@ TEST_F(CacheFilterTest, FollowersShareABusinessErrorAndALostCall) {
     FilterUse follower = Call("q");
     leader.Before();
     follower.Before();
-    const absl::Status error = absl::UnavailableError("gone");
+    absl::Status error = absl::UnavailableError("gone");
+    ErrorInfo info;
+    info.set_origin(business ? ErrorInfo::BUSINESS : ErrorInfo::NETWORK);
+    SetErrorInfo(error, info);
     business ? leader.Answered(error) : leader.Lost(error);
     const Filter::Verdict verdict = follower.Before();
-    EXPECT_EQ(verdict.kind, Kind::kAnswer);
+    EXPECT_EQ(verdict.kind, business ? Kind::kAnswer : Kind::kFail);
     EXPECT_EQ(verdict.status, error);
   }
 }
@@ -222,7 +226,7 @@ TEST_F(CacheFilterTest, ATimeOutOfTheBackendIsSharedToo) {
   leader.Before();
   follower.Before();
   leader.Lost(absl::DeadlineExceededError("no answer in time"));
-  EXPECT_EQ(follower.Before().kind, Kind::kAnswer) << "or they would hang one after another";
+  EXPECT_EQ(follower.Before().kind, Kind::kFail) << "or they would hang one after another";
 }
 
 TEST_F(CacheFilterTest, ACancelledLeaderHandsOverToOneFollower) {

@@ -474,7 +474,6 @@ TEST(CallSessionTest, NoInstanceSaysHowManyWereKnownAndHowFarTheListCanBeReliedO
   SimulatedService::Options options = Options();
   options.instances = {};
   SimulatedService service(std::move(options));
-  service.clock().Advance(absl::Seconds(42));
   const SimulatedResult result = service.Call(InTurn({Answer()}));
   EXPECT_EQ(result.reason(), reason::kNoAvailableInstance);
   EXPECT_THAT(

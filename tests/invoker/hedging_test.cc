@@ -1,4 +1,6 @@
 // Hedged calls as CallSession decides them, step by step on a virtual clock.
+#include "marpc/retry/hedging.h"
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +12,6 @@
 #include "gtest/gtest.h"
 #include "marpc/base/error.h"
 #include "marpc/invoker/call_session.h"
-#include "marpc/retry/hedging.h"
 #include "tests/support/simulated_service.h"
 
 namespace marpc {
