@@ -85,6 +85,7 @@ Step CallSession::RunFilters(const Moment& moment) {
 }
 
 Step CallSession::OnWaited(const Moment& moment) {
+  if (own_policies_ != nullptr) own_policies_->At(moment.now, moment.random);
   if (cancelled()) return FinishCancelled(moment.now);
   if (moment.now >= deadline_) return FinishPastDeadline(moment.now);
   if (!backing_off_) return RunFilters(moment);
@@ -151,6 +152,7 @@ Step CallSession::Begin(InFlight attempt, MonotonicTime now) {
 }
 
 Step CallSession::OnHedgeTime(const Moment& moment) {
+  if (own_policies_ != nullptr) own_policies_->At(moment.now, moment.random);
   Step step;
   if (TryHedge(moment, step)) return step;
   step.kind = Step::Kind::kGoOn;
@@ -258,6 +260,11 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
     Classification classification;
     classification.retryable = true;
     classification.why = "the answer is one to be retried (retry.retryOnResult)";
+    if (!in_flight_.empty()) {
+      log_.Add({attempt.instance, latency, absl::OkStatus(), "another attempt is under way"});
+      last_ = LastOutcome{absl::OkStatus(), /*answered=*/true};
+      return OnHedgeTime(moment);
+    }
     absl::Duration delay;
     const absl::string_view why_not = WhyNoRetry(classification, std::nullopt, moment, delay);
     const absl::string_view verdict = why_not.empty() ? classification.why : why_not;

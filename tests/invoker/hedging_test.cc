@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "marpc/base/error.h"
 #include "marpc/invoker/call_session.h"
+#include "marpc/retry/result_rule.h"
 #include "tests/support/simulated_service.h"
 
 namespace marpc {
@@ -150,6 +151,20 @@ TEST_F(HedgingTest, AnErrorOfTheHandlerIsAnAnswer) {
   const Step end = Ends(1, HandlerFails(absl::StatusCode::kNotFound, "no such user").outcome);
   ASSERT_EQ(end.kind, Step::Kind::kDone);
   EXPECT_EQ(end.status.code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(HedgingTest, AnAnswerThatAsksForAnotherTryLeavesTheWordToTheOther) {
+  SimulatedService::Options options = Options();
+  options.settings.retry.max_retries = 1;
+  options.result_rule = *ResultRule::Parse("empty", *google::protobuf::Value::descriptor());
+  Begin(std::move(options));
+  HedgeTime(Start());
+  EXPECT_EQ(Ends(0).kind, Step::Kind::kGoOn);
+  reply_.set_string_value("done");
+  const Step end = Ends(1);
+  ASSERT_EQ(end.kind, Step::Kind::kDone);
+  EXPECT_TRUE(end.status.ok());
+  EXPECT_EQ(service_->counters().retries.load(), 0u);
 }
 
 TEST_F(HedgingTest, WhenAllAreLostTheCallIsRetriedAsAnyOther) {
