@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "demo/hello.grpc.pb.h"
 #include "demo/hello.marpc.h"
 #include "gmock/gmock.h"
@@ -74,29 +75,30 @@ class HedgedMethodTest : public RetryTest {
 TEST_F(HedgedMethodTest, ABlockingCallIsAnsweredByTheQuickOneAndTheSlowOneHearsOfIt) {
   const auto consumer = ConsumerOf({&slow_, &quick_});
   demo::HelloServiceClient client(*consumer);
-  // Round robin begins somewhere: two calls meet the slow one first at least once.
-  for (int i = 0; i < 2; ++i) {
+  // Sooner or later a call meets the slow one first; a hedge may come too late to reach its
+  // handler.
+  const absl::Time until = absl::Now() + kPatience;
+  do {
     const auto reply = client.Delay(demo::DelayRequest());
     ASSERT_TRUE(reply.ok()) << reply.status();
     EXPECT_EQ(reply->message(), "quick");
-  }
-  EXPECT_TRUE(seen_cancelled_.WaitForNotificationWithTimeout(kPatience));
+  } while (!seen_cancelled_.HasBeenNotified() && absl::Now() < until);
+  EXPECT_TRUE(seen_cancelled_.HasBeenNotified());
   EXPECT_GE(consumer->Counters(kService).hedges.load(), 1u);
-  EXPECT_EQ(consumer->Counters(kService).hedges_won.load(),
-            consumer->Counters(kService).hedges.load());
 }
 
 TEST_F(HedgedMethodTest, AStockStubIsHedgedToo) {
   const auto consumer = ConsumerOf({&slow_, &quick_});
   const auto stub = demo::HelloService::NewStub(consumer->Channel(kService));
-  for (int i = 0; i < 2; ++i) {
+  const absl::Time until = absl::Now() + kPatience;
+  do {
     grpc::ClientContext context;
     demo::HelloReply reply;
     const grpc::Status status = stub->Delay(&context, demo::DelayRequest(), &reply);
     ASSERT_TRUE(status.ok()) << status.error_message();
     EXPECT_EQ(reply.message(), "quick");
-  }
-  EXPECT_TRUE(seen_cancelled_.WaitForNotificationWithTimeout(kPatience));
+  } while (!seen_cancelled_.HasBeenNotified() && absl::Now() < until);
+  EXPECT_TRUE(seen_cancelled_.HasBeenNotified());
 }
 
 // The edge calls the middle, which fails its first attempt after it has called the back, which
