@@ -12,8 +12,9 @@
 
 namespace marpc {
 
-// Counts in buckets a twelfth of their value wide, from 1 us to 70 s, over the current period and
-// the one before it: a percentile is off by 9 % at most, and follows a change within one period.
+// Counts in buckets of at most an eighth of their value, from 8 us to more than 60 s, over the
+// current period and the one before it: a percentile is at most an eighth too high, and follows a
+// change within one period.
 // Thread-safe; Record() takes no lock and allocates nothing.
 class LatencyDigest {
  public:

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "marpc/base/error.h"
+#include "marpc/retry/policy_votes.h"
 
 namespace marpc {
 
@@ -53,35 +54,22 @@ void SessionPolicies::OnAnswer(const google::protobuf::MessageLite& reply,
 
 RetryVerdict SessionPolicies::MayRetry() {
   if (context_.end_now_) return RetryVerdict::OutcomeStands("a listener forbade further attempts");
-  RetryVerdict result = RetryVerdict::TryAgain();
-  for (const auto& policy : policies_) {
-    RetryVerdict verdict = policy->MayTry(context_);
-    if (verdict.kind == RetryVerdict::Kind::kTryAgain) {
-      result.wait += verdict.wait;
-      continue;
-    }
-    verdict.reason = absl::StrCat(policy->name(), ": ", verdict.reason);
-    if (verdict.kind == RetryVerdict::Kind::kOutcomeStands) return verdict;
-    if (result.kind == RetryVerdict::Kind::kTryAgain) result = std::move(verdict);
+  PolicyVote vote = AskPolicies(policies_, context_);
+  if (vote.by != nullptr) {
+    vote.verdict.reason = absl::StrCat(vote.by->name(), ": ", vote.verdict.reason);
   }
-  return result;
+  return std::move(vote.verdict);
 }
 
 RetryVerdict SessionPolicies::TakeRetry(absl::Duration wait) {
   context_.wait_ = wait;
-  for (size_t i = 0; i < policies_.size(); ++i) {
-    RetryVerdict verdict = policies_[i]->BeforeRetry(context_);
-    if (verdict.kind == RetryVerdict::Kind::kTryAgain) continue;
-    while (i-- > 0) policies_[i]->Dropped(context_);
-    return verdict;
-  }
+  RetryVerdict verdict = marpc::TakeRetry(policies_, context_);
+  if (verdict.kind != RetryVerdict::Kind::kTryAgain) return verdict;
   for (const auto& listener : listeners_) listener->OnRetry(context_);
-  return RetryVerdict::TryAgain();
+  return verdict;
 }
 
-void SessionPolicies::DropRetry() {
-  for (size_t i = policies_.size(); i-- > 0;) policies_[i]->Dropped(context_);
-}
+void SessionPolicies::DropRetry() { marpc::DropRetry(policies_, policies_.size(), context_); }
 
 void SessionPolicies::Close(bool spent, std::string reason) {
   context_.spent_ = spent;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "marpc/base/error.h"
+#include "marpc/retry/policy_votes.h"
 
 namespace marpc {
 
@@ -63,26 +64,17 @@ void RetrySession::TellOutcome() {
 }
 
 RetryStep RetrySession::Decide() {
-  absl::Duration wait = absl::ZeroDuration();
-  RetryVerdict stands;
-  RetryVerdict spent;
-  for (const auto& policy : stack_->policies) {
-    RetryVerdict verdict = policy->MayTry(context_);
-    wait += std::max(verdict.wait, absl::ZeroDuration());
-    RetryVerdict& kept = verdict.kind == RetryVerdict::Kind::kOutcomeStands ? stands : spent;
-    if (verdict.kind != RetryVerdict::Kind::kTryAgain && kept.kind != verdict.kind) {
-      kept = std::move(verdict);
-    }
+  RetryVerdict verdict = AskPolicies(stack_->policies, context_).verdict;
+  if (verdict.kind != RetryVerdict::Kind::kOutcomeStands && context_.end_now_) {
+    verdict = RetryVerdict::OutcomeStands("the operation asked for no further attempt");
   }
-  if (stands.kind != RetryVerdict::Kind::kOutcomeStands && context_.end_now_) {
-    stands = RetryVerdict::OutcomeStands("the operation asked for no further attempt");
-  }
-  if (stands.kind == RetryVerdict::Kind::kOutcomeStands) {
+  if (verdict.kind == RetryVerdict::Kind::kOutcomeStands) {
     // Before the first attempt there is no outcome that could stand.
-    if (context_.attempt_ == 0) return FinishSpent(RetryVerdict::Spent(std::move(stands.reason)));
-    return Finish(/*spent=*/false, std::move(stands.reason));
+    if (context_.attempt_ == 0) return FinishSpent(RetryVerdict::Spent(std::move(verdict.reason)));
+    return Finish(/*spent=*/false, std::move(verdict.reason));
   }
-  if (spent.kind == RetryVerdict::Kind::kSpent) return FinishSpent(spent);
+  if (verdict.kind == RetryVerdict::Kind::kSpent) return FinishSpent(verdict);
+  absl::Duration wait = verdict.wait;
   if (cancelled()) return FinishCancelled();
   if (context_.pushback_.has_value()) {
     if (*context_.pushback_ < absl::ZeroDuration()) {
@@ -101,12 +93,9 @@ RetryStep RetrySession::Decide() {
 }
 
 RetryStep RetrySession::Commit(absl::Duration wait) {
-  const auto& policies = stack_->policies;
-  for (size_t i = 0; i < policies.size(); ++i) {
-    RetryVerdict verdict = policies[i]->BeforeRetry(context_);
-    if (verdict.kind == RetryVerdict::Kind::kTryAgain) continue;
-    Drop(i);
-    if (verdict.kind == RetryVerdict::Kind::kSpent) return FinishSpent(verdict);
+  RetryVerdict verdict = TakeRetry(stack_->policies, context_);
+  if (verdict.kind == RetryVerdict::Kind::kSpent) return FinishSpent(verdict);
+  if (verdict.kind == RetryVerdict::Kind::kOutcomeStands) {
     return Finish(/*spent=*/false, std::move(verdict.reason));
   }
   retry_decided_ = true;
@@ -194,11 +183,8 @@ RetryStep RetrySession::Finish(bool spent, std::string why) {
 }
 
 void RetrySession::DropRetry() {
-  if (std::exchange(retry_decided_, false)) Drop(stack_->policies.size());
-}
-
-void RetrySession::Drop(size_t paid) {
-  while (paid > 0) stack_->policies[--paid]->Dropped(context_);
+  if (!std::exchange(retry_decided_, false)) return;
+  marpc::DropRetry(stack_->policies, stack_->policies.size(), context_);
 }
 
 void RetrySession::Log(RetryLogLine::Event event, std::string why) const {

@@ -111,8 +111,6 @@ class RetrySession {
   RetryStep FinishCancelled();
   RetryStep Finish(bool spent, std::string reason);
   void DropRetry();
-  // Gives back what the first `paid` policies took.
-  void Drop(size_t paid);
   void TellOutcome();
   void Log(RetryLogLine::Event event, std::string reason) const;
   absl::Status NoAttemptError(absl::StatusCode code, absl::string_view reason,
