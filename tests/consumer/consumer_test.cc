@@ -14,6 +14,7 @@
 #include "marpc/filter/mock_filter.h"
 #include "marpc/registry/registry.h"
 #include "marpc/transport/grpc/status.h"
+#include "tests/consumer/consumer_fixture.h"
 #include "tests/support/echo_server.h"
 
 namespace marpc {
@@ -22,29 +23,9 @@ namespace {
 using testing::EchoServer;
 using ::testing::HasSubstr;
 
-constexpr char kService[] = "demo.HelloService";
+constexpr auto& kService = testing::kHelloService;
 
-class ConsumerTest : public ::testing::Test {
- protected:
-  ConsumerTest() { settings_.registry.address = "static:"; }
-
-  void Listed(std::vector<std::string> endpoints) {
-    settings_.registry.static_instances[kService] = std::move(endpoints);
-  }
-  void StartConsumer(ConsumerOptions options = {}) {
-    auto consumer = Consumer::Create(settings_, std::move(options));
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
-    consumer_ = *std::move(consumer);
-  }
-  static demo::HelloRequest Request(const std::string& name = "Alice") {
-    demo::HelloRequest request;
-    request.set_name(name);
-    return request;
-  }
-
-  Settings settings_;
-  std::unique_ptr<Consumer> consumer_;
-};
+class ConsumerTest : public testing::ConsumerFixture {};
 
 TEST_F(ConsumerTest, GeneratedClientReachesEveryInstanceInTurn) {
   EchoServer a, b, c;

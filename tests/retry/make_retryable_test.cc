@@ -5,29 +5,12 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/retry/virtual_time.h"
+#include "tests/retry/retry_fixture.h"
 
 namespace marpc {
 namespace {
 
-class MakeRetryableTest : public ::testing::Test {
- protected:
-  template <typename F>
-  BasicRetry<F> Under(const BasicRetry<F>& retry) {
-    return retry.Using(time_.environment()).Log(nullptr);
-  }
-  // Fails with these in turn, then is good.
-  std::function<absl::Status()> Failing(std::vector<absl::StatusCode> codes) {
-    return [this, codes] {
-      const size_t n = calls_++;
-      return n < codes.size() ? absl::Status(codes[n], "no") : absl::OkStatus();
-    };
-  }
-
-  testing::VirtualTime time_;
-  RetryReport report_;
-  size_t calls_ = 0;
-};
+class MakeRetryableTest : public testing::RetryFixture {};
 
 int Twice(int n) { return 2 * n; }
 

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "marpc/base/error.h"
-#include "tests/retry/virtual_time.h"
+#include "tests/retry/retry_fixture.h"
 
 namespace marpc {
 namespace {
@@ -18,24 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using AnsweredBy = RetryReport::AnsweredBy;
 
-class RetryTest : public ::testing::Test {
- protected:
-  template <typename F>
-  BasicRetry<F> Under(const BasicRetry<F>& retry) {
-    return retry.Using(time_.environment()).Log(nullptr);
-  }
-  // Fails with these in turn, then is good.
-  std::function<absl::Status()> Failing(std::vector<absl::StatusCode> codes) {
-    return [this, codes] {
-      const size_t n = calls_++;
-      return n < codes.size() ? absl::Status(codes[n], "no") : absl::OkStatus();
-    };
-  }
-
-  testing::VirtualTime time_;
-  RetryReport report_;
-  size_t calls_ = 0;
-};
+class RetryTest : public testing::RetryFixture {};
 
 TEST_F(RetryTest, TriesTheNamedStatusesAgainAndNoOther) {
   const Retry retry =
