@@ -2,6 +2,7 @@
 #ifndef MARPC_TESTS_PITFALLS_CALLS_H_
 #define MARPC_TESTS_PITFALLS_CALLS_H_
 
+#include <atomic>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -15,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "marpc/consumer/consumer.h"
 #include "marpc/transport/grpc/status.h"
+#include "tests/provider/gate.h"
 
 namespace marpc::testing {
 
@@ -115,6 +117,23 @@ void Warm(Caller& caller, const Nodes&... nodes) {
   const auto cold = [&] { return ((nodes.arrivals() == 0) || ...); };
   for (int i = 0; i < 100 && cold(); ++i) caller.Delay().IgnoreError();
   ASSERT_FALSE(cold());
+}
+
+// Callbacks, more than there are threads for them, that each make a blocking call through the same
+// client. The instances must live in another process: in this one they would need the threads that
+// the callbacks hold.
+inline void CallFromCallbacks(Caller& caller) {
+  constexpr int kCallbacks = 32;
+  std::atomic<int> inner{0};
+  for (int i = 0; i < kCallbacks; ++i) {
+    caller.client().DelayAsync(demo::DelayRequest(), [&](auto reply) {
+      EXPECT_TRUE(reply.ok()) << reply.status();
+      const absl::Status inner_status = caller.Delay(Style::kBlocking);
+      EXPECT_TRUE(inner_status.ok()) << inner_status;
+      inner.fetch_add(1);
+    });
+  }
+  ASSERT_TRUE(Eventually([&] { return inner.load() == kCallbacks; }));
 }
 
 }  // namespace marpc::testing

@@ -97,17 +97,7 @@ TEST(HedgingPitfalls, CallbacksMakeBlockingHedgedCalls) {
   Settings settings = Hedged({});
   settings.registry.static_instances[kHello] = {a.endpoint()};
   Caller caller(settings);
-  constexpr int kCallbacks = 32;
-  std::atomic<int> inner{0};
-  for (int i = 0; i < kCallbacks; ++i) {
-    caller.client().DelayAsync(demo::DelayRequest(), [&](auto reply) {
-      EXPECT_TRUE(reply.ok()) << reply.status();
-      const absl::Status inner_status = caller.Delay(Style::kBlocking);
-      EXPECT_TRUE(inner_status.ok()) << inner_status;
-      inner.fetch_add(1);
-    });
-  }
-  ASSERT_TRUE(testing::Eventually([&] { return inner.load() == kCallbacks; }));
+  testing::CallFromCallbacks(caller);
 }
 
 // Calls that end in every way while they have several attempts under way: closed, cancelled, timed

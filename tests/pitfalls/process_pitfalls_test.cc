@@ -122,20 +122,9 @@ TEST(ProcessPitfalls, AStaticConsumerWithCallsInFlightIsNoReasonToHangOrCrashAtE
 
 // grpc/grpc #18310, #36609: what callbacks may not do.
 TEST(ProcessPitfalls, CallbacksMakeBlockingCallsThroughTheirClient) {
-  // In this process it would need the threads that the callbacks hold.
   ServingChild a;
   Caller caller(StaticSettings({a.endpoint()}));
-  constexpr int kCallbacks = 32;
-  std::atomic<int> inner{0};
-  for (int i = 0; i < kCallbacks; ++i) {
-    caller.client().DelayAsync(demo::DelayRequest(), [&](auto reply) {
-      EXPECT_TRUE(reply.ok()) << reply.status();
-      const absl::Status inner_status = caller.Delay(Style::kBlocking);
-      EXPECT_TRUE(inner_status.ok()) << inner_status;
-      inner.fetch_add(1);
-    });
-  }
-  ASSERT_TRUE(Eventually([&] { return inner.load() == kCallbacks; }));
+  testing::CallFromCallbacks(caller);
 }
 
 TEST(ProcessPitfalls, ACallbackDestroysClientAndConsumerUnderOtherCalls) {
