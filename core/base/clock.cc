@@ -30,7 +30,8 @@ MonotonicTime operator+(MonotonicTime t, absl::Duration d) {
 }
 
 const Clock& Clock::Real() {
-  static const SteadyClock clock;
+  // Never destroyed: threads of a static consumer read it until that consumer's own end.
+  static const Clock& clock = *new SteadyClock;
   return clock;
 }
 

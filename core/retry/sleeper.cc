@@ -36,7 +36,7 @@ class RealSleeper final : public Sleeper {
 }  // namespace
 
 Sleeper& Sleeper::Real() {
-  static RealSleeper sleeper;
+  static Sleeper& sleeper = *new RealSleeper;  // as long as Clock::Real()
   return sleeper;
 }
 

@@ -20,7 +20,6 @@ using testing::kStyles;
 using testing::Node;
 using testing::ServingChild;
 using testing::StaticSettings;
-using testing::Style;
 
 Settings Hedged(const std::vector<std::unique_ptr<Node>>& nodes) {
   std::vector<std::string> endpoints;

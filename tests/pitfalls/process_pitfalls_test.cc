@@ -23,7 +23,6 @@ namespace {
 using testing::Caller;
 using testing::Eventually;
 using testing::Gate;
-using testing::kHello;
 using testing::kStyles;
 using testing::Node;
 using testing::ServingChild;

@@ -16,8 +16,6 @@ namespace {
 
 using testing::Caller;
 using testing::EchoServer;
-using testing::Gate;
-using testing::kHello;
 using testing::kStyles;
 using testing::Node;
 using testing::StaticSettings;

@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::Caller;
 using testing::Eventually;
-using testing::kHello;
 using testing::kStyles;
 using testing::Node;
 
