@@ -41,6 +41,8 @@ inline constexpr absl::string_view kMocked = "MOCKED";
 inline constexpr absl::string_view kUnimplemented = "UNIMPLEMENTED";
 inline constexpr absl::string_view kOverloaded = "OVERLOADED";   // the provider's queue is full
 inline constexpr absl::string_view kBadMessage = "BAD_MESSAGE";  // cannot be read, or written
+inline constexpr absl::string_view kBadPolicy =
+    "BAD_POLICY";                                           // what is declared cannot be in force
 inline constexpr absl::string_view kInternal = "INTERNAL";  // code of the program's own threw, ...
 // Of a retry around a callable (marpc/retry/retry.h):
 inline constexpr absl::string_view kRetrySpent = "RETRY_SPENT";    // nothing left to try

@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "marpc/base/policy_options.h"
 #include "marpc/options.pb.h"
 
 namespace marpc {
@@ -51,8 +52,10 @@ std::optional<MethodSpec> SpecOfPath(absl::string_view path) {
   spec.idempotent =
       method->options().idempotency_level() != google::protobuf::MethodOptions::IDEMPOTENCY_UNKNOWN;
   const auto& own = method->options().GetExtension(marpc::method);
-  spec.quick =
-      own.has_quick() ? own.quick() : service->options().GetExtension(marpc::service).quick();
+  const auto& shared = service->options().GetExtension(marpc::service);
+  spec.quick = own.has_quick() ? own.quick() : shared.quick();
+  spec.policy = PolicyText(own);
+  spec.service_policy = PolicyText(shared);
   spec.request_prototype = Prototype(method->input_type());
   spec.reply_prototype = Prototype(method->output_type());
   return spec;
@@ -74,6 +77,8 @@ const Method& InternMethod(const MethodSpec& spec) {
   method.path = absl::StrCat("/", method.full_name);
   method.idempotent = spec.idempotent;
   method.quick = spec.quick;
+  method.policy = spec.policy;
+  method.service_policy = spec.service_policy;
   method.ordinal = static_cast<int>(methods.size()) - 1;
   method.request_prototype = spec.request_prototype;
   method.reply_prototype = spec.reply_prototype;
@@ -90,9 +95,25 @@ std::vector<const Method*> InternedMethods(absl::string_view service) {
   return methods;
 }
 
+std::vector<std::string> InternedServices() {
+  Interned& all = interned();
+  absl::MutexLock lock(&all.mutex);
+  std::vector<std::string> services;
+  for (const auto& [service, methods] : all.by_service) services.push_back(service);
+  return services;
+}
+
 const Method* InternMethodByPath(absl::string_view path) {
   const std::optional<MethodSpec> spec = SpecOfPath(path);
   return spec.has_value() ? &InternMethod(*spec) : nullptr;
+}
+
+void InternMethodsOf(absl::string_view service) {
+  const auto* known =
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(std::string(service));
+  for (int i = 0; known != nullptr && i < known->method_count(); ++i) {
+    InternMethodByPath(absl::StrCat("/", service, "/", known->method(i)->name()));
+  }
 }
 
 const Method* FindMethod(absl::string_view path) {

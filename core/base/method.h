@@ -23,6 +23,9 @@ struct Method {
   bool idempotent = false;
   // (marpc.method).quick: the handler may run on the thread that reads requests.
   bool quick = false;
+  // What (marpc.method) and (marpc.service) declare, as PolicyText() writes it; empty: nothing.
+  std::string policy;
+  std::string service_policy;
   // Counts from 0 within the service, in the order of interning.
   int ordinal = 0;
   // Default instances to make messages from. Null where the type is not linked into this process.
@@ -38,6 +41,9 @@ struct MethodSpec {
   bool quick = false;
   const google::protobuf::MessageLite* request_prototype = nullptr;
   const google::protobuf::MessageLite* reply_prototype = nullptr;
+  // As in Method.
+  std::string policy = {};
+  std::string service_policy = {};
 };
 
 // The one Method of that service and name. The first spec given for it holds; later ones find it.
@@ -53,8 +59,14 @@ const Method* InternMethodByPath(absl::string_view path);
 // nothing, and is null. Thread-safe.
 const Method* FindMethod(absl::string_view path);
 
+// Interns the methods of `service` that the descriptors linked into this process know, in the order
+// of the .proto. Thread-safe.
+void InternMethodsOf(absl::string_view service);
+
 // The methods of `service` interned so far, by ordinal. Thread-safe.
 std::vector<const Method*> InternedMethods(absl::string_view service);
+// The services that have any. Thread-safe.
+std::vector<std::string> InternedServices();
 
 }  // namespace marpc
 

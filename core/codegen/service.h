@@ -26,6 +26,8 @@ struct MethodToWrite {
   bool streaming;
   bool idempotent;
   bool quick;
+  std::string policy;  // as marpc::Method has them
+  std::string service_policy;
 };
 
 struct ServiceToWrite {

@@ -24,7 +24,8 @@ void Report(const AssignmentGroup& given, std::initializer_list<absl::string_vie
     if (last == nullptr || place(*last) < place(*found)) last = found;
   }
   if (last != nullptr) {
-    faults.Add(last->mark, absl::StrCat(given.path, ".", last->key->name, ": ", message));
+    faults.Add(last->mark, absl::StrCat(given.path, given.path.empty() ? "" : ".", last->key->name,
+                                        ": ", message));
   }
 }
 

@@ -29,6 +29,8 @@ class Faults {
   // OK, or InvalidArgument with one line a fault in the order of the file:
   // `consumer.yaml:14:5: unknown key 'maxRetry' under marpc.retry; did you mean 'maxRetries'?`
   absl::Status ToStatus(absl::string_view file) const;
+  // In the order in which they were found.
+  const std::vector<std::pair<Mark, std::string>>& all() const { return faults_; }
 
  private:
   static constexpr size_t kMax = 50;

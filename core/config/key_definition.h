@@ -61,6 +61,9 @@ Key Define(std::string name, Field<Owner, T> field, ValueType<T> type, std::stri
   key.show = [field, show = type.show](Place place) {
     return show(field.in(OwnerIn<Owner>(place)));
   };
+  key.copy = [field](Place from, Place to) {
+    field.in(OwnerIn<Owner>(to)) = field.in(OwnerIn<Owner>(from));
+  };
   return key;
 }
 

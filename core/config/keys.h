@@ -45,6 +45,7 @@ struct Key {
   // The field's value as YAML; a secret's value is hidden. The default is that of a `Settings` just
   // made.
   std::function<std::string(Place)> show;
+  std::function<void(Place from, Place to)> copy;
 
   bool AllowedAt(Level level) const;
 };

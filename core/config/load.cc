@@ -12,6 +12,7 @@
 #include "marpc/config/combinations.h"
 #include "marpc/config/faults.h"
 #include "marpc/config/keys.h"
+#include "marpc/config/policy_text.h"
 #include "marpc/config/retry_policies.h"
 #include "marpc/config/yaml_node.h"
 #include "marpc/observe/log.h"
@@ -27,8 +28,8 @@ class Loader {
   Settings Resolve(const FileAssignments& file) {
     Settings settings;
     file_ = &file;
-    CheckPolicies(file);
-    Apply(file.global, Place::Global(settings));
+    settings.retry_policies = ReadPolicies(file);
+    Apply(file.global, Place::Global(settings), Source::kYamlGlobal);
     CheckGlobal(file.global, settings, faults_);
     SharedRetryParts shared;
     CheckMethod(file.global, settings.method_defaults, faults_);
@@ -37,13 +38,13 @@ class Loader {
       Settings::PerService& service = settings.services[service_name];
       service.service = settings.service_defaults;
       service.method_defaults = settings.method_defaults;
-      Apply(from.own, Place::OfService(service));
+      Apply(from.own, Place::OfService(service), Source::kYamlService);
       CheckMethod(from.own, service.method_defaults, faults_);
       CheckSharedParts(from.own, service.method_defaults, shared, faults_);
       for (const auto& [method_name, own] : from.methods) {
         MethodSettings& method = service.methods[method_name];
         method = service.method_defaults;
-        Apply(own, Place::OfMethod(method));
+        Apply(own, Place::OfMethod(method), Source::kYamlMethod);
         CheckMethod(own, method, faults_);
         CheckSharedParts(own, method, shared, faults_);
       }
@@ -52,30 +53,38 @@ class Loader {
   }
 
  private:
+  using Source = ValueOrigin::Source;
+
   // Each by itself, used or not.
-  void CheckPolicies(const FileAssignments& file) {
+  std::map<std::string, MethodSettings> ReadPolicies(const FileAssignments& file) {
+    std::map<std::string, MethodSettings> policies;
     for (const auto& [name, policy] : file.retry_policies) {
-      MethodSettings settings;
-      ApplyOwn(policy, Place::OfMethod(settings));
+      MethodSettings& settings = policies[name];
+      ApplyOwn(policy, Place::OfMethod(settings), {.source = Source::kYamlGlobal, .policy = name});
       CheckMethod(policy, settings, faults_);
     }
+    return policies;
   }
 
   // The named policy first, then what stands beside it.
-  void Apply(const AssignmentGroup& group, Place place) {
+  void Apply(const AssignmentGroup& group, Place place, Source level) {
     const Assignment* named = group.Find("retry.policy");
     if (named != nullptr && named->value->kind == YamlNode::Kind::kScalar) {
       const std::string& name = named->value->scalar;
       if (const AssignmentGroup* policy = FindRetryPolicy(*file_, name)) {
         Faults reported;  // once, where the policy is defined
-        Loader(options_, reported).ApplyOwn(*policy, place);
+        const ValueOrigin origin = {.source = level,
+                                    .line = named->mark.line,
+                                    .column = named->mark.column,
+                                    .policy = name};
+        Loader(options_, reported).ApplyOwn(*policy, place, origin);
       } else if (!name.empty()) {
         faults_.Add(named->value->mark,
                     absl::StrCat(group.path, ".retry.policy: no policy ", Quote(name),
                                  NearestOrKnown(name, PolicyNames())));
       }
     }
-    ApplyOwn(group, place);
+    ApplyOwn(group, place, {.source = level});
   }
 
   std::vector<std::string> PolicyNames() const {
@@ -85,7 +94,7 @@ class Loader {
     return names;
   }
 
-  void ApplyOwn(const AssignmentGroup& group, Place place) {
+  void ApplyOwn(const AssignmentGroup& group, Place place, ValueOrigin origin) {
     for (const Assignment& assignment : group.assignments) {
       if (faults_.full()) return;
       const Key& key = *assignment.key;
@@ -98,7 +107,12 @@ class Loader {
         continue;
       }
       YamlNode value = *assignment.value;
-      if (Expand(value, context)) key.read(value, context, place);
+      if (!Expand(value, context) || !key.read(value, context, place)) continue;
+      if (assignment.mark.line > 0) {  // a ready-made policy is in no file
+        origin.line = assignment.mark.line;
+        origin.column = assignment.mark.column;
+      }
+      if (key.AllowedAt(Level::kMethod)) NoteOrigin(key, origin, *place.method);
     }
   }
 

@@ -7,6 +7,7 @@
 #define MARPC_CONFIG_SETTINGS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -172,6 +173,29 @@ struct MockSettings {
   std::string message;
 };
 
+// Where a value comes from.
+struct ValueOrigin {
+  // In ascending order of precedence.
+  enum class Source {
+    kDefault,
+    kIdempotencyLevel,  // protobuf's own option of the method
+    kProtoService,      // option (marpc.service)
+    kProtoMethod,       // option (marpc.method)
+    kYamlGlobal,
+    kYamlService,
+    kYamlMethod,
+    kCode,
+  };
+  Source source = Source::kDefault;
+  // In the file; 0: in none.
+  int line = 0;
+  int column = 0;
+  // The retry policy that brought the value along; empty: it was given itself.
+  std::string policy = {};
+  // The value that was given, as YAML. Where the field says otherwise, code has changed it since.
+  std::string value = {};
+};
+
 // What may differ from method to method.
 struct MethodSettings {
   RetrySettings retry;
@@ -180,6 +204,8 @@ struct MethodSettings {
   MockSettings mock;
   // A name of ConsumerOptions::fallbacks. Empty: none.
   std::string fallback;
+  // Of the values that were given, by key; the levels above included.
+  std::map<std::string, ValueOrigin, std::less<>> origins;
 };
 
 struct GrayRouterSettings {
@@ -278,6 +304,9 @@ struct Settings {
     std::map<std::string, MethodSettings> methods;  // by the method's short name
   };
   std::map<std::string, PerService> services;  // by full name: demo.HelloService
+
+  // The file's own named retry policies; their origins say which keys each of them gives.
+  std::map<std::string, MethodSettings> retry_policies;
 
   // The settings in force for a service or a method.
   const ServiceSettings& ForService(absl::string_view service) const;

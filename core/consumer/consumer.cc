@@ -10,6 +10,7 @@
 #include "marpc/base/error.h"
 #include "marpc/consumer/drop_in_channel.h"
 #include "marpc/consumer/gray_marks.h"
+#include "marpc/consumer/method_lookup.h"
 #include "marpc/consumer/service_runtime.h"
 #include "marpc/consumer/settings_check.h"
 #include "marpc/filter/cache_filter.h"
@@ -99,13 +100,27 @@ std::shared_ptr<grpc::Channel> Consumer::Channel(absl::string_view service) {
 }
 
 absl::Status Consumer::WaitForService(absl::string_view service) {
-  return Runtime(service)->WaitForList();
+  const std::shared_ptr<ServiceRuntime> runtime = Runtime(service);
+  const absl::Status policies = runtime->PreparePolicies();
+  const absl::Status list = runtime->WaitForList();
+  return policies.ok() ? list : policies;
 }
 
 GrayMarks& Consumer::gray() { return *parts_->context->gray; }
 MockFilter& Consumer::mock() { return *parts_->context->mock; }
 CacheFilter& Consumer::cache() { return *parts_->context->cache; }
 Registry& Consumer::registry() { return *parts_->context->registry; }
+
+absl::StatusOr<PolicyDescription> Consumer::Describe(absl::string_view method) {
+  const ConsumerContext& context = *parts_->context;
+  const absl::StatusOr<Method> found = LookUpMethod(method, context.settings);
+  if (!found.ok()) return found.status();
+  const EffectivePolicy policy =
+      EffectivePolicyOf(*found, context.settings, context.options.policies);
+  PolicyDescription description = DescribePolicy(*found, policy.settings, context.settings.source);
+  description.status = CheckPolicy(*found, policy, context.options);
+  return description;
+}
 
 std::optional<CircuitBreaker::Snapshot> Consumer::Breaker(absl::string_view method) {
   const Method* known = FindMethod(absl::StrCat("/", method));

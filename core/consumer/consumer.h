@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/config/effective_policy.h"
 #include "marpc/config/settings.h"
 #include "marpc/filter/filter.h"
 #include "marpc/invoker/service_state.h"
@@ -51,8 +52,11 @@ struct ConsumerOptions {
   // Named by `loadbalancer` in YAML. Each makes one balancer a service.
   std::map<std::string, std::function<std::unique_ptr<LoadBalancer>(absl::string_view service)>>
       load_balancers;
-  // Named by `fallback` in YAML.
+  // Named by `fallback` in YAML or in a .proto.
   std::map<std::string, Fallback> fallbacks;
+  // Policy given in code, over YAML's and the .proto's: YAML as below a method, by
+  // "demo.HelloService" or "demo.HelloService/Hello" (which wins): "retry: {maxRetries: 0}".
+  CodePolicies policies;
   // Named by `retry.policies` in YAML; asked after marpc's own ones.
   std::map<std::string, std::shared_ptr<RetryPolicy>> retry_policies;
   // Told of every call that gets past its filters, its attempts and its end; OnOpen() may veto it.
@@ -67,7 +71,11 @@ struct ConsumerOptions {
 class Consumer {
  public:
   // InvalidArgument when the settings name what does not exist (a balancer, a fallback, a method of
-  // a known service, a mocked reply that is no JSON of its message); nothing is started then.
+  // a known service, a mocked reply that is no JSON of its message); nothing is started then. What
+  // the .proto of a service declares is checked here if settings or options name the service, and
+  // otherwise when its first client or channel is made: an error, such as a fallback that nobody
+  // registered, is logged then, WaitForService() says it, and every call of the method fails with
+  // it (FAILED_PRECONDITION, reason BAD_POLICY).
   static absl::StatusOr<std::unique_ptr<Consumer>> Create(const Settings& settings,
                                                           ConsumerOptions options = {});
   // As Close().
@@ -79,8 +87,9 @@ class Consumer {
   std::shared_ptr<grpc::Channel> Channel(absl::string_view service);
 
   // Waits until the registry has said which instances `service` has, at most
-  // `registry.connectTimeout`; the error says what is missing. Clients do the same when they are
-  // made; calls go on being tried either way.
+  // `registry.connectTimeout`; the error says what is missing, or what is wrong with the policy
+  // that the service's .proto declares. Clients do the same when they are made; calls go on being
+  // tried either way.
   absl::Status WaitForService(absl::string_view service);
 
   // Marks instances as gray for the calls of this process alone. For the whole cluster:
@@ -89,6 +98,11 @@ class Consumer {
   MockFilter& mock();
   CacheFilter& cache();
   Registry& registry();
+
+  // The policy in force for a method ("demo.HelloService/Hello"), key by key, and where each value
+  // comes from: ToText() of it is for people. NotFound where this process knows no such method,
+  // with the nearest name; it knows those of linked descriptors, of clients, and those called.
+  absl::StatusOr<PolicyDescription> Describe(absl::string_view method);
 
   // The breaker in force for a method ("demo.HelloService/Hello"); none when it has no breaker or
   // was never called.

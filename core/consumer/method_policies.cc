@@ -5,6 +5,8 @@
 #include "marpc/base/by_order.h"
 #include "marpc/base/user_code.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/config/effective_policy.h"
+#include "marpc/consumer/settings_check.h"
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/observe/log.h"
@@ -21,16 +23,26 @@ MethodPolicies::MethodPolicies(std::shared_ptr<const ConsumerContext> context, s
 std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   auto policy = std::make_shared<MethodPolicy>();
   policy->method = &method;
-  policy->settings = context_->settings.ForMethod(service_, method.name);
+  EffectivePolicy effective =
+      EffectivePolicyOf(method, context_->settings, context_->options.policies);
+  policy->invalid = CheckPolicy(method, effective, context_->options);
+  if (!policy->invalid.ok()) {
+    Logger()->error("event=bad_policy method={} what=\"{}\"", method.full_name,
+                    std::string(policy->invalid.message()));
+    return policy;
+  }
+  policy->settings = std::move(effective.settings);
+  const MethodSettings shared =
+      ServicePolicyOf(method, context_->settings, context_->options.policies);
   policy->idempotent = policy->settings.retry.idempotent.value_or(method.idempotent);
   policy->filters = {context_->mock, context_->cache};
   for (const auto& filter : context_->options.filters) policy->filters.push_back(filter);
   std::erase_if(policy->filters,
                 [&](const auto& f) { return !f->AppliesTo(method, policy->settings); });
   SortByOrder(policy->filters);
-  policy->breaker = BreakerFor(method, policy->settings);
-  policy->budget = BudgetFor(policy->settings.retry.budget);
-  policy->throttle = ThrottleFor(policy->settings.retry.throttle);
+  policy->breaker = BreakerFor(method, policy->settings, shared);
+  policy->budget = BudgetFor(policy->settings.retry.budget, shared);
+  policy->throttle = ThrottleFor(policy->settings.retry.throttle, shared);
   const RetrySettings& retry = policy->settings.retry;
   if (retry.hedging.enabled && policy->idempotent) {
     policy->hedging = std::make_shared<Hedging>(retry.hedging, context_->clock.Now());
@@ -56,15 +68,15 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
 }
 
 std::shared_ptr<CircuitBreaker> MethodPolicies::BreakerFor(const Method& method,
-                                                           const MethodSettings& settings) {
+                                                           const MethodSettings& settings,
+                                                           const MethodSettings& shared) {
   const CircuitBreakerSettings& breaker = settings.circuit_breaker;
   if (!breaker.enabled) return nullptr;
   // Settings of a method's own ask for a breaker of its own.
-  const CircuitBreakerSettings& shared = context_->settings.ForMethod(service_, "").circuit_breaker;
-  if (breaker.scope == BreakerScope::kMethod || breaker != shared) {
+  if (breaker.scope == BreakerScope::kMethod || breaker != shared.circuit_breaker) {
     return MakeBreaker(breaker, method.full_name);
   }
-  if (service_breaker_ == nullptr) service_breaker_ = MakeBreaker(shared, service_);
+  if (service_breaker_ == nullptr) service_breaker_ = MakeBreaker(breaker, service_);
   return service_breaker_;
 }
 
@@ -87,20 +99,22 @@ std::shared_ptr<CircuitBreaker> MethodPolicies::MakeBreaker(const CircuitBreaker
 }
 
 // By name where there is one; else settings of a method's own ask for a budget of its own.
-std::shared_ptr<RetryBudget> MethodPolicies::BudgetFor(const RetryBudgetSettings& settings) {
+std::shared_ptr<RetryBudget> MethodPolicies::BudgetFor(const RetryBudgetSettings& settings,
+                                                       const MethodSettings& shared) {
   if (!settings.enabled) return nullptr;
   const auto make = [&] { return std::make_shared<RetryBudget>(settings, context_->clock.Now()); };
   if (!settings.name.empty()) return context_->budgets->Get(settings.name, make);
-  if (settings != context_->settings.ForMethod(service_, "").retry.budget) return make();
+  if (settings != shared.retry.budget) return make();
   if (service_budget_ == nullptr) service_budget_ = make();
   return service_budget_;
 }
 
-std::shared_ptr<RetryThrottle> MethodPolicies::ThrottleFor(const RetryThrottleSettings& settings) {
+std::shared_ptr<RetryThrottle> MethodPolicies::ThrottleFor(const RetryThrottleSettings& settings,
+                                                           const MethodSettings& shared) {
   if (!settings.enabled) return nullptr;
   const auto make = [&] { return std::make_shared<RetryThrottle>(settings); };
   if (!settings.name.empty()) return context_->throttles->Get(settings.name, make);
-  if (settings != context_->settings.ForMethod(service_, "").retry.throttle) return make();
+  if (settings != shared.retry.throttle) return make();
   if (service_throttle_ == nullptr) service_throttle_ = make();
   return service_throttle_;
 }

@@ -18,15 +18,20 @@ class MethodPolicies {
  public:
   MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service);
 
-  // The settings must have passed CheckSettings().
+  // The settings must have passed CheckSettings(). Where what the .proto declares cannot be in
+  // force with them, the policy is invalid, and an error is logged.
   std::shared_ptr<const MethodPolicy> Make(const Method& method);
 
  private:
-  std::shared_ptr<CircuitBreaker> BreakerFor(const Method& method, const MethodSettings& settings);
+  // `shared` is what methods of the service have that say nothing of their own.
+  std::shared_ptr<CircuitBreaker> BreakerFor(const Method& method, const MethodSettings& settings,
+                                             const MethodSettings& shared);
   std::shared_ptr<CircuitBreaker> MakeBreaker(const CircuitBreakerSettings& settings,
                                               const std::string& scope) const;
-  std::shared_ptr<RetryBudget> BudgetFor(const RetryBudgetSettings& settings);
-  std::shared_ptr<RetryThrottle> ThrottleFor(const RetryThrottleSettings& settings);
+  std::shared_ptr<RetryBudget> BudgetFor(const RetryBudgetSettings& settings,
+                                         const MethodSettings& shared);
+  std::shared_ptr<RetryThrottle> ThrottleFor(const RetryThrottleSettings& settings,
+                                             const MethodSettings& shared);
 
   const std::shared_ptr<const ConsumerContext> context_;
   const std::string service_;

@@ -172,9 +172,19 @@ void ServiceRuntime::OnGrayMarksChanged() {
   Publish();
 }
 
-void ServiceRuntime::PublishMethod(const Method& method) {
+absl::Status ServiceRuntime::PreparePolicies() {
+  InternMethodsOf(service_);
+  PublishMethods();
+  for (const auto& policy : cell_.Load()->methods) {
+    if (!policy->invalid.ok()) return policy->invalid;
+  }
+  return absl::OkStatus();
+}
+
+void ServiceRuntime::PublishMethods() {
   absl::MutexLock lock(&mutex_);
-  const std::vector<const Method*> methods = InternedMethods(method.service);
+  const std::vector<const Method*> methods = InternedMethods(service_);
+  if (methods.size() <= policies_.size()) return;
   for (size_t i = policies_.size(); i < methods.size(); ++i) {
     policies_.push_back(maker_.Make(*methods[i]));
   }
@@ -185,8 +195,10 @@ absl::Status ServiceRuntime::Call(const Method& method,
                                   const google::protobuf::MessageLite& request,
                                   google::protobuf::MessageLite* reply,
                                   const CallOptions& options) {
+  const std::shared_ptr<const MethodPolicy> policy = PolicyOf(method);
+  if (!policy->invalid.ok()) return policy->invalid;
   // In a callback, a hedged call could wait for the thread it is on: it is made without hedges.
-  if (PrepareMethod(method) && context_->transport->MayAwaitStarted()) {
+  if (policy->hedging != nullptr && context_->transport->MayAwaitStarted()) {
     return CallHedged(method, request, reply, options);
   }
   const RpcContext* context = &RpcContext::Current();
@@ -243,18 +255,21 @@ absl::Status ServiceRuntime::CallHedged(const Method& method,
   return result;
 }
 
-bool ServiceRuntime::PrepareMethod(const Method& method) {
+std::shared_ptr<const MethodPolicy> ServiceRuntime::PolicyOf(const Method& method) {
   const size_t ordinal = method.ordinal;
   std::shared_ptr<const ServiceState> state = cell_.Load();
   if (ordinal >= state->methods.size()) {
-    PublishMethod(method);
+    PublishMethods();
     state = cell_.Load();
   }
-  return state->methods[ordinal]->hedging != nullptr;
+  const MethodPolicy* policy = state->methods[ordinal].get();
+  return {std::move(state), policy};
 }
 
 void ServiceRuntime::StartAsync(AsyncRequest request) {
-  const bool hedged = PrepareMethod(*request.method);
+  const std::shared_ptr<const MethodPolicy> policy = PolicyOf(*request.method);
+  if (!policy->invalid.ok()) return request.done(policy->invalid);
+  const bool hedged = policy->hedging != nullptr;
   if (absl::Status status = context_->timers.Start(); !status.ok()) {
     return request.done(FrameworkError(status.code(), reason::kInternal, status.message()));
   }

@@ -36,6 +36,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   ~ServiceRuntime();
 
   void Subscribe();
+  // Makes the policies of all methods known by now. The first one's that cannot be put in force.
+  absl::Status PreparePolicies();
   // Waits for the first list; see Consumer::WaitForService().
   absl::Status WaitForList();
   // This process's gray marks changed.
@@ -73,9 +75,10 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   void AddInstances(ServiceState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UpdateInstances(const ServiceSnapshot& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RetireLater(std::shared_ptr<Connection> connection);
-  void PublishMethod(const Method& method);
-  // Makes the method's policy at its first call. True when it is hedged.
-  bool PrepareMethod(const Method& method);
+  void PublishMethods();
+  // The method's policy, made at its first call where it is not there yet. It holds the thread's
+  // own reference to the state, as SnapshotCell::Load() does.
+  std::shared_ptr<const MethodPolicy> PolicyOf(const Method& method);
   absl::Status CallHedged(const Method& method, const google::protobuf::MessageLite& request,
                           google::protobuf::MessageLite* reply, const CallOptions& options);
 

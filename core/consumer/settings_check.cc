@@ -1,12 +1,15 @@
 #include "marpc/consumer/settings_check.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "marpc/base/error.h"
 #include "marpc/base/method.h"
+#include "marpc/config/faults.h"
 #include "marpc/config/names.h"
 #include "marpc/config/shared_parts.h"
 #include "marpc/filter/mock_filter.h"
@@ -90,6 +93,38 @@ absl::Status CheckMethod(const std::string& where, const MethodSettings& setting
   return CheckRegistered(where, "fallback", settings.fallback, options.fallbacks, "fallbacks");
 }
 
+absl::Status CheckResultRule(const Method& method, const RetrySettings& retry) {
+  if (method.reply_prototype == nullptr || retry.retry_on_result.empty()) return absl::OkStatus();
+  return ResultRule::For(method, retry.retry_on_result).status();
+}
+
+// The services that settings or code speak of are meant to be called: what their .proto declares is
+// checked at once, where it is linked into this process.
+absl::Status CheckNamedServices(const Settings& settings, const ConsumerOptions& options) {
+  std::set<std::string> services;
+  for (const auto& [service, own] : settings.services) services.insert(service);
+  for (const auto& [name, policy] : options.policies) {
+    const std::string service = name.substr(0, name.find('/'));
+    services.insert(service);
+    InternMethodsOf(service);
+    if (service == name || FindMethod("/" + name) != nullptr) continue;
+    std::vector<std::string> methods;
+    for (const Method* method : InternedMethods(service)) methods.push_back(method->full_name);
+    if (methods.empty()) continue;  // perhaps of a stub that is not seen yet
+    return absl::InvalidArgumentError(absl::StrCat("ConsumerOptions::policies: no method '", name,
+                                                   "'", NearestOrKnown(name, methods)));
+  }
+  for (const std::string& service : services) {
+    InternMethodsOf(service);
+    for (const Method* method : InternedMethods(service)) {
+      const absl::Status status =
+          CheckPolicy(*method, EffectivePolicyOf(*method, settings, options.policies), options);
+      if (!status.ok()) return absl::InvalidArgumentError(status.message());
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& options) {
@@ -115,12 +150,24 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
       const Method* known = FindMethod(absl::StrCat("/", service, "/", name));
       if (known == nullptr) continue;
       if (auto s = Prefixed(file, MockFilter::Check(*known, method.mock)); !s.ok()) return s;
-      if (known->reply_prototype == nullptr || method.retry.retry_on_result.empty()) continue;
-      const auto rule = ResultRule::For(*known, method.retry.retry_on_result);
-      if (!rule.ok()) return Prefixed(file, rule.status());
+      if (auto s = Prefixed(file, CheckResultRule(*known, method.retry)); !s.ok()) return s;
     }
   }
-  return absl::OkStatus();
+  if (auto s = CheckCodePolicies(options.policies, settings); !s.ok()) return s;
+  return CheckNamedServices(settings, options);
+}
+
+absl::Status CheckPolicy(const Method& method, const EffectivePolicy& policy,
+                         const ConsumerOptions& options) {
+  absl::Status status = policy.status;
+  // Parts that have a name are not declared in a .proto: they have been checked.
+  SharedRetryParts shared;
+  if (status.ok()) status = CheckMethod(method.full_name, policy.settings, options, shared);
+  if (status.ok()) status = CheckResultRule(method, policy.settings.retry);
+  if (status.ok()) return status;
+  return FrameworkError(absl::StatusCode::kFailedPrecondition, reason::kBadPolicy,
+                        absl::StrCat(status.message(), " (Consumer::Describe(\"", method.full_name,
+                                     "\") says where each value comes from)"));
 }
 
 }  // namespace marpc

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "marpc/base/candidate.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/error.h"
@@ -61,6 +62,8 @@ struct CallCounters {
 struct MethodPolicy {
   const Method* method = nullptr;
   MethodSettings settings;
+  // Why the settings cannot be put in force: calls fail with it. OK otherwise.
+  absl::Status invalid;
   bool idempotent = false;
   std::vector<std::shared_ptr<Filter>> filters;              // those that apply, in ascending order
   std::shared_ptr<CircuitBreaker> breaker;                   // null: none

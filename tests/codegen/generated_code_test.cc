@@ -8,6 +8,7 @@
 #include "codegen/no_package.marpc.h"
 #include "codegen/old_style.marpc.h"
 #include "codegen/options.marpc.h"
+#include "codegen/policy.marpc.h"
 #include "codegen/streams.marpc.h"
 #ifdef GRPC_IMPL_CODEGEN_PORT_PLATFORM_H
 #error "generated code must not include gRPC"
@@ -15,6 +16,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "marpc/base/policy_options.h"
+#include "marpc/options.pb.h"
 #include "tests/codegen/loopback.h"
 
 namespace {
@@ -236,6 +239,27 @@ TEST(GeneratedMethods, CarryTheOptionsOfTheProtoFile) {
   const acme::marpc::absl::SlowByDefaultHandler slow;
   check(slow, {.name = "OptsIn", .idempotent = false, .quick = true});
   check(slow, {.name = "SaysNothing", .idempotent = false, .quick = false});
+}
+
+TEST(GeneratedMethods, CarryTheDeclaredPolicyAsTheDescriptorsHaveIt) {
+  const google::protobuf::ServiceDescriptor& service =
+      *google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+          "acme.policy.Declared");
+  const acme::policy::DeclaredHandler handler;
+  ASSERT_EQ(handler.methods().size(), 3);
+  for (const marpc::ServiceHandler::MethodEntry& entry : handler.methods()) {
+    const auto* method = service.FindMethodByName(entry.method->name);
+    ASSERT_NE(method, nullptr);
+    EXPECT_EQ(entry.method->policy,
+              marpc::PolicyText(method->options().GetExtension(marpc::method)));
+    EXPECT_EQ(entry.method->service_policy, "retry.totalTimeout: \"2s\"\n");
+  }
+  EXPECT_EQ(FindEntry(handler, "Both")->method->policy,
+            "retry.maxRetries: 3\n"
+            "retry.retryOn: [\"ABORTED\", \"DATA_LOSS\"]\n"
+            "retry.backoff.initial: \"20ms\"\n"
+            "fallback: \"a \\\"$quoted$\\\" 'name' with \\\\ and ?\?/\"\n");
+  EXPECT_EQ(FindEntry(handler, "OfTheService")->method->policy, "");
 }
 
 TEST(GeneratedMethods, AreTheInternedOnesInTheOrderOfTheProtoFile) {

@@ -101,6 +101,83 @@ TEST_F(Plugin, SaysWhereAnOptionHasAFieldThatItDoesNotKnow) {
                                        "field 4711"));
 }
 
+TEST_F(Plugin, RefusesAPolicyThatAConfigurationWouldBeRefusedFor) {
+  struct Case {
+    std::string option;  // in lines 6 and following
+    std::string expected;
+  };
+  const std::string in = "option (marpc.method) of acme.Shop.Buy: ";
+  const Case cases[] = {
+      {"option (marpc.method) = {retry: {max_retries: -1}};",
+       "x.proto:6:5: " + in + "retry.max_retries: expected a whole number from 0 to 100, got '-1'"},
+      {"option (marpc.method) = {\n      retry: {backoff: {strategy: \"fibonaci\"}}\n    };",
+       "x.proto:6:5: " + in + "retry.backoff.strategy: 'fibonaci' is unknown; known: "},
+      {"option (marpc.method).quick = true;\n    option (marpc.method).retry.timeout = \"3 s\";",
+       "x.proto:7:5: " + in + "retry.timeout: expected a duration"},
+      {"option (marpc.method) = {retry: {retry_on: [\"ABORTED\", \"LOST\"]}};",
+       "x.proto:6:5: " + in + "retry.retry_on: 'LOST' is unknown; known: ABORTED"},
+      {"option (marpc.method) = {circuit_breaker: {fault_limit: 0}};",
+       "x.proto:6:5: " + in + "circuit_breaker.fault_limit: expected a whole number from 1"},
+      {"option (marpc.method) = {cache: {max_bytes: \"1 MB\"}};",
+       "x.proto:6:5: " + in + "cache.max_bytes: expected "},
+      // Fine alone, not together.
+      {"option (marpc.method) = {retry: {backoff: {initial: \"5s\" max: \"2s\"}}};",
+       "x.proto:6:5: " + in + "retry.backoff.max: backoff.max (2s) is below backoff.initial (5s)"},
+      {"option (marpc.method) = {retry: {backoff: {min: \"5s\"}}};",
+       "x.proto:6:5: " + in + "retry.backoff.min: has no effect with the strategy exponential"},
+      {"option (marpc.method) = {timeout: \"5s\" retry: {total_timeout: \"5s\"}};",
+       in +
+           "timeout: means the same as retry.total_timeout (retry.totalTimeout in YAML); give one"},
+  };
+  for (const Case& one : cases) {
+    Write("x.proto",
+          "syntax = \"proto3\";\npackage acme;\nimport \"marpc/options.proto\";\n"
+          "service Shop {\n  rpc Buy(M) returns (M) {\n    " +
+              one.option + "\n  }\n}\nmessage M {}\n");
+    const Result result = Protoc("x.proto");
+    EXPECT_FALSE(result.ok) << one.option;
+    EXPECT_THAT(result.output, HasSubstr(one.expected)) << one.option;
+  }
+}
+
+TEST_F(Plugin, NamesAllThatIsWrongWithTheServicesAndMethodsOfAFile) {
+  Write("x.proto",
+        "syntax = \"proto3\";\n"
+        "import \"marpc/options.proto\";\n"
+        "message M {}\n"
+        "service Shop {\n"
+        "  option (marpc.service) = {timeout: \"soon\" retry: {backoff: {strategy: \"list\" "
+        "delays: \"1s\"}}};\n"
+        "  rpc Buy(M) returns (M) { option (marpc.method) = {retry: {idempotent: true}}; }\n"
+        "  rpc Sell(M) returns (M) {\n"
+        "    option (marpc.method) = {retry: {backoff: {initial: \"1s\"}}};\n"
+        "  }\n"
+        "}\n");
+  const Result result = Protoc("x.proto");
+  EXPECT_FALSE(result.ok);
+  EXPECT_THAT(result.output,
+              HasSubstr("x.proto:5:3: option (marpc.service) of Shop: timeout: expected"));
+  // Beside what the service says.
+  EXPECT_THAT(result.output, HasSubstr("x.proto:8:5: option (marpc.method) of Shop.Sell: "
+                                       "retry.backoff.initial: has no effect with the strategy "
+                                       "list"));
+  EXPECT_THAT(result.output, Not(HasSubstr("Shop.Buy")));
+}
+
+// Which policies there are is for the process to say.
+TEST_F(Plugin, TakesARetryPolicyOfAnyName) {
+  Write("x.proto",
+        "syntax = \"proto3\";\n"
+        "import \"marpc/options.proto\";\n"
+        "message M {}\n"
+        "service Shop {\n"
+        "  rpc Buy(M) returns (M) { option (marpc.method) = {retry: {policy: \"mine\"}}; }\n"
+        "}\n");
+  const Result result = Protoc("x.proto");
+  EXPECT_TRUE(result.ok) << result.output;
+  EXPECT_THAT(Read("x.marpc.cc"), HasSubstr("/*policy=*/\"retry.policy: \\\"mine\\\"\\n\""));
+}
+
 TEST_F(Plugin, CarriesCommentsOver) {
   Write("x.proto",
         "syntax = \"proto3\";\n"

@@ -203,17 +203,18 @@ constexpr int MemberCount() {
 }
 
 TEST(KeyTable, CoversEveryFieldOfTheSettings) {
-  // Members that hold other settings are no keys themselves.
+  // Members that hold other settings are no keys themselves, nor are the origins.
   constexpr int kFields = MemberCount<BackoffSettings>() + MemberCount<RetryBudgetSettings>() +
                           MemberCount<RetryThrottleSettings>() + MemberCount<HedgingSettings>() +
                           MemberCount<RetryChainSettings>() + (MemberCount<RetrySettings>() - 5) +
                           MemberCount<CircuitBreakerSettings>() + MemberCount<CacheSettings>() +
-                          MemberCount<MockSettings>() + (MemberCount<MethodSettings>() - 4) +
+                          MemberCount<MockSettings>() + (MemberCount<MethodSettings>() - 5) +
                           MemberCount<GrayRouterSettings>() + (MemberCount<ServiceSettings>() - 1) +
                           MemberCount<RegistrySettings>() + MemberCount<TransportSettings>() +
                           MemberCount<ProviderSettings>() +
-                          // Not app and env: source, three groups, two defaults, services.
-                          (MemberCount<Settings>() - 7);
+                          // Not app and env: source, three groups, two defaults, services,
+                          // policies.
+                          (MemberCount<Settings>() - 8);
   EXPECT_EQ(Keys().size(), kFields);
 }
 

@@ -1,4 +1,5 @@
 // What a program adds to a consumer: what docs/guide shows, compiled with the tests.
+#include <iostream>
 #include <memory>
 #include <utility>
 
@@ -42,4 +43,16 @@ absl::StatusOr<std::unique_ptr<marpc::Consumer>> ConsumerForTest() {
   settings.registry.address = "memory:test";  // needs nothing outside the process
   settings.method_defaults.mock.enabled = true;
   return marpc::Consumer::Create(settings);
+}
+
+absl::StatusOr<std::unique_ptr<marpc::Consumer>> ConsumerWithPolicyInCode(
+    const marpc::Settings& settings) {
+  marpc::ConsumerOptions options;
+  options.policies["demo.HelloService/Hello"] = "retry: {maxRetries: 0}";
+  return marpc::Consumer::Create(settings, std::move(options));
+}
+
+void ShowPolicy(marpc::Consumer& consumer) {
+  absl::StatusOr<marpc::PolicyDescription> policy = consumer.Describe("demo.HelloService/Hello");
+  if (policy.ok()) std::cout << policy->ToText();
 }

@@ -1,0 +1,204 @@
+#include "marpc/config/effective_policy.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "marpc/config/faults.h"
+#include "marpc/config/keys.h"
+#include "marpc/config/policy_text.h"
+
+namespace marpc {
+namespace {
+
+using Source = ValueOrigin::Source;
+
+constexpr absl::string_view kRetryPolicy = "retry.policy";
+
+// The keys of a method's level, with their defaults.
+struct MethodKey {
+  const Key* key;
+  std::string by_default;
+};
+const std::vector<MethodKey>& MethodKeys() {
+  static const auto& keys = *[] {
+    auto* keys = new std::vector<MethodKey>;
+    MethodSettings defaults;
+    for (const Key& key : Keys()) {
+      if (key.AllowedAt(Level::kMethod)) {
+        keys->push_back({&key, key.show(Place::OfMethod(defaults))});
+      }
+    }
+    return keys;
+  }();
+  return keys;
+}
+
+// Values that are neither default nor what the file gave.
+void FindChangesByCode(MethodSettings& settings) {
+  for (const auto& [key, by_default] : MethodKeys()) {
+    const auto given = settings.origins.find(key->name);
+    const std::string& expected =
+        given == settings.origins.end() ? by_default : given->second.value;
+    if (key->show(Place::OfMethod(settings)) != expected) {
+      NoteOrigin(*key, {.source = Source::kCode}, settings);
+    }
+  }
+}
+
+// Appends what is wrong with `where`, a line each.
+void Report(const std::string& where, const Faults& faults, std::string& report) {
+  for (const auto& [mark, message] : faults.all()) {
+    absl::StrAppend(&report, report.empty() ? "" : "\n", where, ": ", message);
+  }
+}
+
+// One after the other over `settings`; an empty name stands for the service as a whole.
+void ApplyCode(const std::string& service, const std::string& method, const Settings& settings,
+               const CodePolicies& code, MethodSettings& target, std::string& report) {
+  std::vector<std::string> names = {service};
+  if (!method.empty()) names.push_back(absl::StrCat(service, "/", method));
+  for (const std::string& name : names) {
+    const auto own = code.find(name);
+    if (own == code.end()) continue;
+    Faults faults;
+    ApplyPolicyText(own->second, Source::kCode, &settings.retry_policies, target, faults);
+    Report(absl::StrCat("ConsumerOptions::policies of ", name), faults, report);
+  }
+}
+
+void ApplyProto(const Method& method, const std::string& own_policy, const Settings& settings,
+                MethodSettings& target, std::string& report) {
+  MethodSettings declared;
+  for (const auto& [text, source, option] :
+       {std::tuple(method.service_policy, Source::kProtoService,
+                   absl::StrCat("option (marpc.service) of ", method.service)),
+        std::tuple(own_policy, Source::kProtoMethod,
+                   absl::StrCat("option (marpc.method) of ", method.full_name))}) {
+    if (text.empty()) continue;
+    Faults faults;
+    ApplyPolicyText(text, source, &settings.retry_policies, declared, faults);
+    Report(option, faults, report);
+  }
+  const bool other_policy = target.origins.contains(kRetryPolicy);
+  for (const auto& [name, origin] : declared.origins) {
+    if (target.origins.contains(name) || (other_policy && !origin.policy.empty())) continue;
+    FindKey(name)->copy(Place::OfMethod(declared), Place::OfMethod(target));
+    target.origins[name] = origin;
+  }
+}
+
+EffectivePolicy Compose(const Method& method, const std::string& name,
+                        const std::string& own_policy, const Settings& settings,
+                        const CodePolicies& code) {
+  EffectivePolicy policy;
+  std::string report;
+  policy.settings = settings.ForMethod(method.service, name);
+  FindChangesByCode(policy.settings);
+  ApplyCode(method.service, name, settings, code, policy.settings, report);
+  ApplyProto(method, own_policy, settings, policy.settings, report);
+  if (!report.empty()) policy.status = absl::InvalidArgumentError(report);
+  return policy;
+}
+
+std::string InWords(const ValueOrigin& origin, const std::string& file) {
+  const auto yaml = [&](Level level) {
+    return absl::StrCat(file,
+                        origin.line > 0 ? absl::StrCat(":", origin.line, ":", origin.column) : "",
+                        ", ", LevelName(level));
+  };
+  switch (origin.source) {
+    case Source::kDefault:
+      return "default";
+    case Source::kIdempotencyLevel:
+      return ".proto, option idempotency_level";
+    case Source::kProtoService:
+      return ".proto, option (marpc.service)";
+    case Source::kProtoMethod:
+      return ".proto, option (marpc.method)";
+    case Source::kYamlGlobal:
+      return yaml(Level::kGlobal);
+    case Source::kYamlService:
+      return yaml(Level::kService);
+    case Source::kYamlMethod:
+      return yaml(Level::kMethod);
+    case Source::kCode:
+      return "code";
+  }
+  return "?";
+}
+
+}  // namespace
+
+EffectivePolicy EffectivePolicyOf(const Method& method, const Settings& settings,
+                                  const CodePolicies& code) {
+  return Compose(method, method.name, method.policy, settings, code);
+}
+
+MethodSettings ServicePolicyOf(const Method& method, const Settings& settings,
+                               const CodePolicies& code) {
+  return Compose(method, "", "", settings, code).settings;
+}
+
+absl::Status CheckCodePolicies(const CodePolicies& code, const Settings& settings) {
+  std::string report;
+  for (const auto& [name, text] : code) {
+    Faults faults;
+    MethodSettings ignored;
+    ApplyPolicyText(text, Source::kCode, &settings.retry_policies, ignored, faults);
+    Report(absl::StrCat("ConsumerOptions::policies of ", name), faults, report);
+  }
+  return report.empty() ? absl::OkStatus() : absl::InvalidArgumentError(report);
+}
+
+const PolicyDescription::Entry* PolicyDescription::Find(absl::string_view key) const {
+  for (const Entry& entry : entries) {
+    if (entry.key == key) return &entry;
+  }
+  return nullptr;
+}
+
+std::string PolicyDescription::ToText() const {
+  size_t key_width = 0;
+  size_t value_width = 0;
+  for (const Entry& entry : entries) {
+    key_width = std::max(key_width, entry.key.size());
+    value_width = std::max(value_width, entry.value.size());
+  }
+  std::string text = absl::StrCat(method, "\n");
+  for (const Entry& entry : entries) {
+    absl::StrAppend(&text, "  ", entry.key, std::string(key_width - entry.key.size() + 2, ' '),
+                    entry.value, std::string(value_width - entry.value.size() + 2, ' '), entry.from,
+                    "\n");
+  }
+  if (!status.ok()) absl::StrAppend(&text, "cannot be put in force: ", status.message(), "\n");
+  return text;
+}
+
+PolicyDescription DescribePolicy(const Method& method, MethodSettings settings,
+                                 const std::string& file) {
+  PolicyDescription description;
+  description.method = method.full_name;
+  for (const auto& [key, by_default] : MethodKeys()) {
+    PolicyDescription::Entry entry = {
+        .key = key->name, .value = key->show(Place::OfMethod(settings)), .origin = {}, .from = ""};
+    const auto given = settings.origins.find(key->name);
+    if (given != settings.origins.end()) {
+      entry.origin = given->second;
+    } else if (key->name == "retry.idempotent" && method.idempotent) {
+      entry.value = "true";
+      entry.origin.source = Source::kIdempotencyLevel;
+    }
+    entry.from = InWords(entry.origin, file.empty() ? "YAML" : file);
+    if (!entry.origin.policy.empty()) {
+      absl::StrAppend(&entry.from, ", by retry policy ", Quote(entry.origin.policy));
+    }
+    description.entries.push_back(std::move(entry));
+  }
+  return description;
+}
+
+}  // namespace marpc

@@ -1,0 +1,69 @@
+// The policy in force for a method. Key by key, the first that gives it:
+//
+//   code          ConsumerOptions::policies, or a value of the settings changed since they were
+//   read YAML          in the method, in its service, at the top .proto        option
+//   (marpc.method), option (marpc.service) the default   for retry.idempotent: protobuf's own
+//   idempotency_level
+#ifndef MARPC_CONFIG_EFFECTIVE_POLICY_H_
+#define MARPC_CONFIG_EFFECTIVE_POLICY_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "marpc/base/method.h"
+#include "marpc/config/settings.h"
+
+namespace marpc {
+
+// Keys that code gives: YAML as below a method, by "demo.HelloService" or
+// "demo.HelloService/Hello".
+using CodePolicies = std::map<std::string, std::string>;
+
+struct EffectivePolicy {
+  // Their origins are complete: what is not there has its default.
+  MethodSettings settings;
+  // InvalidArgument: what could not be put in force, one line each.
+  absl::Status status;
+};
+
+// A retry.policy that YAML or code gives takes the place of the .proto's one with all that it
+// brings along; keys that the .proto gives itself stay.
+EffectivePolicy EffectivePolicyOf(const Method& method, const Settings& settings,
+                                  const CodePolicies& code = {});
+
+// What those methods of `method`'s service have that say nothing of their own.
+MethodSettings ServicePolicyOf(const Method& method, const Settings& settings,
+                               const CodePolicies& code = {});
+
+// InvalidArgument names what is wrong with `code` by itself.
+absl::Status CheckCodePolicies(const CodePolicies& code, const Settings& settings);
+
+// What Consumer::Describe() says.
+struct PolicyDescription {
+  // One key with the value in force.
+  struct Entry {
+    std::string key;    // retry.maxRetries
+    std::string value;  // as in YAML: 3
+    ValueOrigin origin;
+    std::string from;  // the origin in words: "consumer.yaml:14:5, in a service"
+  };
+  std::string method;          // demo.HelloService/Hello
+  std::vector<Entry> entries;  // every key that a method may give, in the reference's order
+  // Why calls of the method fail: its policy cannot be put in force. OK otherwise.
+  absl::Status status;
+
+  // Null when there is no such key.
+  const Entry* Find(absl::string_view key) const;
+  // One line an entry, in columns.
+  std::string ToText() const;
+};
+
+// Of an EffectivePolicy's settings; `file` is where the YAML came from.
+PolicyDescription DescribePolicy(const Method& method, MethodSettings settings,
+                                 const std::string& file);
+
+}  // namespace marpc
+
+#endif  // MARPC_CONFIG_EFFECTIVE_POLICY_H_
