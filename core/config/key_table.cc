@@ -194,6 +194,9 @@ std::vector<Key> FilterKeys() {
   using M = MethodSettings;
   const auto cache = [](auto CacheSettings::*field) { return At(&M::cache, field); };
   const auto mock = [](auto MockSettings::*field) { return At(&M::mock, field); };
+  const auto stale = [](auto StaleIfErrorSettings::*field) {
+    return At(&M::stale_if_error, field);
+  };
   return {
       Define("filter.cache.enabled", cache(&CacheSettings::enabled), TrueOrFalse(), "true",
              "Keep answers and give them again."),
@@ -217,9 +220,24 @@ std::vector<Key> FilterKeys() {
                   "NOT_FOUND", "The status that it is mocked with instead.")),
       Only({Level::kMethod}, Define("filter.mock.message", mock(&MockSettings::message), AnyText(),
                                     "gone", "That status's message.")),
+      Define("staleIfError.enabled", stale(&StaleIfErrorSettings::enabled), TrueOrFalse(), "true",
+             "Keep the last good answers; a call that is lost for good gets the one to the same "
+             "question (filter.cache.varyOn)."),
+      Define("staleIfError.maxAge", stale(&StaleIfErrorSettings::max_age),
+             Time(kMillisecond, absl::Hours(24 * 30)), "1h", "How old it may be."),
+      Define("staleIfError.maxEntries", stale(&StaleIfErrorSettings::max_entries),
+             Whole<int64_t>(1, 100'000'000), "100",
+             "Answers kept for the method, at most; the least recently used go first."),
+      Define("staleIfError.maxBytes", stale(&StaleIfErrorSettings::max_bytes),
+             Size(kKiB, 64 * kGiB), "1MiB", "Bytes kept for the method, at most."),
       Define("fallback", At(&M::fallback), AnyText(), "cached-hello",
              "The fallback, by the name it was registered with in code, that answers when all is "
              "spent; empty: none."),
+      Only({Level::kMethod},
+           Define("fallbackReply", At(&M::fallback_reply), Optional(AnyText(), "none"),
+                  "'{\"message\": \"sorry\"}'",
+                  "The answer, as protobuf JSON, when all is spent and the fallback, if there is "
+                  "one, has failed too.")),
   };
 }
 

@@ -156,6 +156,20 @@ std::vector<Key> ChainKeys() {
   };
 }
 
+std::vector<Key> BreakerKeys() {
+  using Breaker = RetryBreakerSettings;
+  const auto breaker = [](auto Breaker::*field) {
+    return At(&MethodSettings::retry, &R::breaker, field);
+  };
+  return {
+      Define("retry.breaker.enabled", breaker(&Breaker::enabled), TrueOrFalse(), "true",
+             "After a call of the method that used up its retries, fail further ones at once for a "
+             "while."),
+      Define("retry.breaker.resetTimeout", breaker(&Breaker::reset_timeout),
+             Time(absl::Milliseconds(1), kDay), "5s", "For how long."),
+  };
+}
+
 std::vector<Key> OwnKeys() {
   const auto at = [](auto R::*field) { return At(&MethodSettings::retry, field); };
   return {
@@ -175,8 +189,8 @@ std::vector<Key> OwnKeys() {
 
 std::vector<Key> RetryKeys() {
   std::vector<Key> all;
-  for (auto group :
-       {AttemptKeys, OwnKeys, BackoffKeys, BudgetKeys, ThrottleKeys, HedgingKeys, ChainKeys}) {
+  for (auto group : {AttemptKeys, OwnKeys, BackoffKeys, BudgetKeys, ThrottleKeys, HedgingKeys,
+                     ChainKeys, BreakerKeys}) {
     std::vector<Key> keys = group();
     std::move(keys.begin(), keys.end(), std::back_inserter(all));
   }

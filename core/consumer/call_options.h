@@ -15,7 +15,8 @@ namespace marpc {
 
 // How a call went. Filled when the call ends.
 struct CallReport {
-  enum class Answer { kNone, kRemote, kMock, kCache, kFallback };
+  // kStale: the last good answer, by staleIfError. kFallback: a fallback, or fallbackReply.
+  enum class Answer { kNone, kRemote, kMock, kCache, kStale, kFallback };
   // Who gave the answer; kNone when the call failed before anyone did.
   Answer answer = Answer::kNone;
   // Every attempt, in order: instance, code, latency, and why it was or was not followed by

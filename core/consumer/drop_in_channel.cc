@@ -139,6 +139,7 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
     call.deadline = CallersDeadline();
     call.metadata = std::move(metadata_);
     call.cancel = cancel_;
+    call.answer = &answer_;
     call.done = [this, batch](absl::Status status) {
       status_ = std::move(status);
       Finish(batch);
@@ -157,11 +158,19 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
 
   void Finish(InterceptorBatchMethods* batch) {
     *batch->GetRecvStatus() = ToGrpcStatus(status_);
+    SayWhoAnswered(batch);
     if (!status_.ok() &&
         batch->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_MESSAGE)) {
       batch->FailHijackedRecvMessage();
     }
     batch->Proceed();  // may end this object
+  }
+
+  // Metadata refers to its texts: these live for ever.
+  void SayWhoAnswered(InterceptorBatchMethods* batch) const {
+    const bool stale = answer_ == CallReport::Answer::kStale;
+    if (!status_.ok() || (!stale && answer_ != CallReport::Answer::kFallback)) return;
+    batch->GetRecvTrailingMetadata()->emplace(kAnswerTrailer, stale ? "stale" : "fallback");
   }
 
   const std::shared_ptr<ServiceRuntime> runtime_;
@@ -175,6 +184,7 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
   std::unique_ptr<MessageLite> own_request_;
   Metadata metadata_;
   absl::Status status_;
+  CallReport::Answer answer_ = CallReport::Answer::kNone;
 };
 
 class InterceptorFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {

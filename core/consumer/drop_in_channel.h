@@ -12,11 +12,16 @@ namespace marpc {
 
 class ServiceRuntime;
 
+// Trailing metadata of a call that failed and was answered all the same: "stale" (the last good
+// answer, by staleIfError) or "fallback". A real answer has none.
+inline constexpr char kAnswerTrailer[] = "marpc-answer";
+
 // Unary calls of stock stubs on the channel, in the blocking, callback and completion-queue APIs
 // alike, are taken by one client interceptor, decided and made by marpc, and their answer handed
 // back; the channel itself never connects. The caller's deadline, metadata and TryCancel() hold;
 // wait_for_ready, compression and call credentials have no effect, and neither the server's
-// metadata nor peer() is handed back. Streaming calls are answered with UNIMPLEMENTED.
+// metadata nor peer() is handed back; the one trailer there can be is kAnswerTrailer. Streaming
+// calls are answered with UNIMPLEMENTED.
 std::shared_ptr<grpc::Channel> MakeDropInChannel(std::shared_ptr<ServiceRuntime> runtime);
 
 }  // namespace marpc

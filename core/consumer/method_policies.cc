@@ -9,11 +9,13 @@
 #include "marpc/consumer/settings_check.h"
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
+#include "marpc/filter/stale_answers.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/hedging.h"
 #include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_throttle.h"
+#include "marpc/retry/session_breaker.h"
 
 namespace marpc {
 
@@ -44,6 +46,12 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   policy->budget = BudgetFor(policy->settings.retry.budget, shared);
   policy->throttle = ThrottleFor(policy->settings.retry.throttle, shared);
   const RetrySettings& retry = policy->settings.retry;
+  if (retry.breaker.enabled) {
+    policy->session_breaker = std::make_shared<SessionBreaker>(retry.breaker.reset_timeout);
+  }
+  if (policy->settings.stale_if_error.enabled) {
+    policy->stale = std::make_shared<StaleAnswers>(policy->settings);
+  }
   if (retry.hedging.enabled && policy->idempotent) {
     policy->hedging = std::make_shared<Hedging>(retry.hedging, context_->clock.Now());
   } else if (retry.hedging.enabled) {

@@ -289,6 +289,7 @@ void ServiceRuntime::StartAsync(AsyncRequest request) {
   input.reply = request.reply;
   input.deadline = request.deadline;
   input.report = request.report;
+  input.answer = request.answer;
   const CallEnvironment environment = {cell_, context_->clock, context_->timers,
                                        context_->in_flight};
   if (hedged) return HedgedCall::Start(environment, input, std::move(parcel));

@@ -59,6 +59,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
     // Of this call alone, since closing the consumer cancels it. Null: none.
     std::shared_ptr<CancelSignal> cancel;
     CallReport* report = nullptr;
+    // Where to write who answered, before `done` runs. Null: nowhere.
+    CallReport::Answer* answer = nullptr;
     absl::AnyInvocable<void(absl::Status)> done;
   };
   // The messages live until `done` has run.

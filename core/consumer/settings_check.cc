@@ -13,6 +13,7 @@
 #include "marpc/config/names.h"
 #include "marpc/config/shared_parts.h"
 #include "marpc/filter/mock_filter.h"
+#include "marpc/filter/reply_json.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/backoff.h"
 #include "marpc/retry/result_rule.h"
@@ -93,9 +94,15 @@ absl::Status CheckMethod(const std::string& where, const MethodSettings& setting
   return CheckRegistered(where, "fallback", settings.fallback, options.fallbacks, "fallbacks");
 }
 
-absl::Status CheckResultRule(const Method& method, const RetrySettings& retry) {
-  if (method.reply_prototype == nullptr || retry.retry_on_result.empty()) return absl::OkStatus();
-  return ResultRule::For(method, retry.retry_on_result).status();
+// What speaks of the method's reply, where that is known to this process.
+absl::Status CheckAgainstReply(const Method& method, const MethodSettings& settings) {
+  if (method.reply_prototype == nullptr) return absl::OkStatus();
+  if (settings.fallback_reply.has_value()) {
+    auto s = CheckReplyJson(*settings.fallback_reply, "fallbackReply", method);
+    if (!s.ok()) return s;
+  }
+  if (settings.retry.retry_on_result.empty()) return absl::OkStatus();
+  return ResultRule::For(method, settings.retry.retry_on_result).status();
 }
 
 // The services that settings or code speak of are meant to be called: what their .proto declares is
@@ -150,7 +157,7 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
       const Method* known = FindMethod(absl::StrCat("/", service, "/", name));
       if (known == nullptr) continue;
       if (auto s = Prefixed(file, MockFilter::Check(*known, method.mock)); !s.ok()) return s;
-      if (auto s = Prefixed(file, CheckResultRule(*known, method.retry)); !s.ok()) return s;
+      if (auto s = Prefixed(file, CheckAgainstReply(*known, method)); !s.ok()) return s;
     }
   }
   if (auto s = CheckCodePolicies(options.policies, settings); !s.ok()) return s;
@@ -163,7 +170,7 @@ absl::Status CheckPolicy(const Method& method, const EffectivePolicy& policy,
   // Parts that have a name are not declared in a .proto: they have been checked.
   SharedRetryParts shared;
   if (status.ok()) status = CheckMethod(method.full_name, policy.settings, options, shared);
-  if (status.ok()) status = CheckResultRule(method, policy.settings.retry);
+  if (status.ok()) status = CheckAgainstReply(method, policy.settings);
   if (status.ok()) return status;
   return FrameworkError(absl::StatusCode::kFailedPrecondition, reason::kBadPolicy,
                         absl::StrCat(status.message(), " (Consumer::Describe(\"", method.full_name,

@@ -1,56 +1,17 @@
 #include "marpc/filter/cache_filter.h"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/message_lite.h"
 #include "marpc/base/error.h"
 #include "marpc/filter/method_cache.h"
+#include "marpc/filter/question_key.h"
 
 namespace marpc {
 namespace {
-
-// Entries that differ from call to call and never change an answer.
-constexpr std::array<absl::string_view, 9> kTraceKeys = {
-    "traceId",        "trace_id",    "spanId",     "span_id",  "parentSpanId",
-    "parent_span_id", "traceparent", "tracestate", "requestId"};
-
-bool Varies(const CacheSettings& settings, absl::string_view key) {
-  if (settings.vary_on.has_value()) {
-    return std::find(settings.vary_on->begin(), settings.vary_on->end(), key) !=
-           settings.vary_on->end();
-  }
-  return std::find(kTraceKeys.begin(), kTraceKeys.end(), key) == kTraceKeys.end();
-}
-
-// Every part with its length in front, so that no two questions share a key.
-std::string KeyOf(const FilterCall& call) {
-  std::string key;
-  {
-    // Only when they end is the key whole.
-    google::protobuf::io::StringOutputStream stream(&key);
-    google::protobuf::io::CodedOutputStream out(&stream);
-    out.SetSerializationDeterministic(true);
-    const auto write = [&out](absl::string_view text) {
-      out.WriteVarint64(text.size());
-      out.WriteRaw(text.data(), static_cast<int>(text.size()));
-    };
-    for (const auto& [name, value] : call.context.entries()) {
-      if (!Varies(call.settings.cache, name)) continue;
-      write(name);
-      write(value);
-    }
-    out.WriteVarint64(0);  // no entry has an empty name: what follows is the request
-    call.request.SerializePartialToCodedStream(&out);
-  }
-  return key;
-}
 
 Filter::Verdict AnswerWith(const std::string& bytes, const FilterCall& call) {
   absl::Status status;
@@ -102,7 +63,7 @@ Filter::Verdict CacheFilter::Before(FilterCall& call) {
   if (fetch == nullptr) {
     fetch = std::make_shared<Fetch>();
     fetch->cache = ForMethod(call);
-    fetch->key = KeyOf(call);
+    fetch->key = QuestionKey(call.request, call.context, call.settings.cache);
     call.state = fetch;
   } else if (!fetch->pending->settled()) {
     return Verdict::Wait(fetch->pending);  // woken too early

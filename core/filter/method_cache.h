@@ -3,17 +3,15 @@
 #define MARPC_FILTER_METHOD_CACHE_H_
 
 #include <cstddef>
-#include <iterator>
-#include <list>
 #include <memory>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "marpc/base/clock.h"
 #include "marpc/config/settings.h"
+#include "marpc/filter/answer_store.h"
 #include "marpc/filter/pending_answer.h"
 
 namespace marpc {
@@ -21,7 +19,8 @@ namespace marpc {
 // Thread-safe.
 class MethodCache {
  public:
-  explicit MethodCache(const CacheSettings& settings) : settings_(settings) {}
+  explicit MethodCache(const CacheSettings& settings)
+      : answers_(settings.ttl, settings.max_entries, settings.max_bytes) {}
 
   struct Lookup {
     std::shared_ptr<const std::string> bytes;  // a hit
@@ -39,26 +38,10 @@ class MethodCache {
   size_t bytes() const;
 
  private:
-  struct Entry {
-    std::string key;
-    std::shared_ptr<const std::string> bytes;
-    MonotonicTime stored_at;
-    size_t size() const { return key.size() + bytes->size() + kOverhead; }
-    static constexpr size_t kOverhead = 128;  // of the containers, roughly
-  };
-  using Entries = std::list<Entry>;
-
-  void Keep(const std::string& key, std::shared_ptr<const std::string> bytes, MonotonicTime now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Drop(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  const CacheSettings settings_;
   mutable absl::Mutex mutex_;
-  Entries entries_ ABSL_GUARDED_BY(mutex_);  // most recently used first
-  absl::flat_hash_map<absl::string_view, Entries::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
+  AnswerStore answers_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::shared_ptr<PendingAnswer>> fetching_
       ABSL_GUARDED_BY(mutex_);
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace marpc

@@ -1,15 +1,16 @@
 #include "marpc/filter/mock_filter.h"
 
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/message.h"
-#include "google/protobuf/util/json_util.h"
+#include "google/protobuf/message_lite.h"
 #include "marpc/base/error.h"
+#include "marpc/filter/reply_json.h"
 
 namespace marpc {
 namespace {
+
+constexpr absl::string_view kReplyKey = "filter.mock.reply";
 
 absl::Status Mocked(absl::Status status) {
   ErrorInfo info;
@@ -17,24 +18,6 @@ absl::Status Mocked(absl::Status status) {
   info.set_reason(std::string(reason::kMocked));
   SetErrorInfo(status, info);
   return status;
-}
-
-absl::Status FillFromJson(const std::string& json, google::protobuf::MessageLite* reply,
-                          const Method& method) {
-  // JSON needs reflection, which a message of the lite runtime has not.
-  auto* message = dynamic_cast<google::protobuf::Message*>(reply);
-  if (message == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "filter.mock.reply of ", method.full_name, ": ", reply->GetTypeName(),
-        " is a message of protobuf's lite runtime, which has no JSON form; mock it in code"));
-  }
-  const auto parsed = google::protobuf::util::JsonStringToMessage(json, message);
-  if (!parsed.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("filter.mock.reply of ", method.full_name,
-                                                   " is no JSON of ", message->GetTypeName(), ": ",
-                                                   std::string(parsed.message())));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -45,9 +28,7 @@ absl::Status MockFilter::Check(const Method& method, const MockSettings& setting
     return absl::InvalidArgumentError(absl::StrCat(
         "filter.mock of ", method.full_name, " has both a reply and a code; keep one of them"));
   }
-  if (method.reply_prototype == nullptr) return absl::OkStatus();
-  const std::unique_ptr<google::protobuf::MessageLite> reply(method.reply_prototype->New());
-  return FillFromJson(*settings.reply, reply.get(), method);
+  return CheckReplyJson(*settings.reply, kReplyKey, method);
 }
 
 Filter::Verdict MockFilter::Before(FilterCall& call) {
@@ -65,7 +46,7 @@ Filter::Verdict MockFilter::Before(FilterCall& call) {
     return Verdict::Answer(Mocked(absl::Status(*yaml.code, yaml.message)), kBy);
   }
   if (yaml.reply.has_value()) {
-    return Verdict::Answer(FillFromJson(*yaml.reply, call.reply, call.method), kBy);
+    return Verdict::Answer(FillFromJson(*yaml.reply, kReplyKey, call.method, call.reply), kBy);
   }
   return Verdict::Continue();
 }

@@ -12,6 +12,7 @@
 #include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_throttle.h"
+#include "marpc/retry/session_breaker.h"
 
 namespace marpc {
 namespace {
@@ -118,6 +119,10 @@ Step CallSession::NextAttempt(const Moment& moment) {
   if (!state().unusable.ok()) {
     if (last_.has_value()) return FinishWithoutRetry(moment.now);
     return FinishUnanswered(state().unusable, moment.now, /*ask_fallback=*/!state().closed);
+  }
+  if (policy_->session_breaker != nullptr && attempts_made_ == 0) {
+    const absl::Duration retry_after = policy_->session_breaker->RetryAfter(moment.now);
+    if (retry_after > absl::ZeroDuration()) return RefuseForSessionBreaker(retry_after, moment.now);
   }
   InFlight attempt;
   if (policy_->breaker != nullptr) {
@@ -275,7 +280,7 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
   if (input_.report != nullptr) {
     log_.Add({attempt.instance, latency, absl::OkStatus(), "answered"});
   }
-  return FinishAnswered(absl::OkStatus(), moment.now);
+  return FinishAnswered(absl::OkStatus(), moment.now, /*good=*/true);
 }
 
 Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, const Moment& moment) {

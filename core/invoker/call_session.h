@@ -56,6 +56,8 @@ struct CallInput {
   const CancelSignal* cancel = nullptr;
   // Null: no report is made.
   CallReport* report = nullptr;
+  // Who answered, for those that want to know nothing else. Null: nobody asks.
+  CallReport::Answer* answer = nullptr;
 };
 
 struct Step {
@@ -145,8 +147,9 @@ class CallSession {
   void TellBreaker(const InFlight& attempt, Classification::Health health, MonotonicTime now);
   void GiveBackRetry(MonotonicTime now);
 
-  // Ends: answered by the provider (filters see it) ...
-  Step FinishAnswered(absl::Status status, MonotonicTime now);
+  // Ends: answered by the provider (filters see it). `good`: it may be given again when another
+  // call fails ...
+  Step FinishAnswered(absl::Status status, MonotonicTime now, bool good = false);
   // ... lost or refused (filters are abandoned, the fallback is asked) ...
   Step FinishUnanswered(absl::Status status, MonotonicTime now, bool ask_fallback = true);
   // ... by marpc's own word. After an attempt, its outcome is the result instead, since it says
@@ -158,6 +161,7 @@ class CallSession {
   Step FinishWithLast(MonotonicTime now);
   Step FinishCancelled(MonotonicTime now);
   Step FinishPastDeadline(MonotonicTime now);
+  Step RefuseForSessionBreaker(absl::Duration retry_after, MonotonicTime now);
   Step RefuseForBreaker(const CircuitBreaker::Admission& admission, MonotonicTime now);
   Step RefuseForLackOfInstance(MonotonicTime now);
   Step Done(absl::Status status, CallReport::Answer answer, MonotonicTime now);

@@ -5,9 +5,11 @@
 #include "google/protobuf/util/time_util.h"
 #include "marpc/base/error.h"
 #include "marpc/filter/guarded_filter.h"
+#include "marpc/filter/stale_answers.h"
 #include "marpc/invoker/call_session.h"
 #include "marpc/invoker/retry_chain.h"
 #include "marpc/retry/retry_budget.h"
+#include "marpc/retry/session_breaker.h"
 
 namespace marpc {
 
@@ -21,6 +23,15 @@ Step CallSession::RefuseForBreaker(const CircuitBreaker::Admission& admission, M
                                      : absl::StrCat("a probe is let through in ",
                                                     absl::FormatDuration(admission.retry_after))),
                 now, admission.retry_after);
+}
+
+Step CallSession::RefuseForSessionBreaker(absl::Duration retry_after, MonotonicTime now) {
+  state().counters->refused_by_breaker.fetch_add(1, std::memory_order_relaxed);
+  return Refuse(absl::StatusCode::kUnavailable, reason::kCircuitBreakerOpen,
+                absl::StrCat("a call of ", input_.method->full_name,
+                             " has used up its retries; the next attempt is let through in ",
+                             absl::FormatDuration(retry_after), " (retry.breaker)"),
+                now, retry_after);
 }
 
 Step CallSession::RefuseForLackOfInstance(MonotonicTime now) {
@@ -83,17 +94,27 @@ Step CallSession::FinishPastDeadline(MonotonicTime now) {
                 now);
 }
 
-Step CallSession::FinishAnswered(absl::Status status, MonotonicTime now) {
+Step CallSession::FinishAnswered(absl::Status status, MonotonicTime now, bool good) {
   for (size_t i = filters_passed_; i-- > 0;) {
     FilterCall view = ViewFor(i, now);
     GuardedAfter(*policy_->filters[i], view, status);
+  }
+  if (good && policy_->stale != nullptr) {
+    policy_->stale->Keep(*input_.request, *input_.context, *input_.reply, now);
   }
   return Done(std::move(status), CallReport::Answer::kRemote, now);
 }
 
 Step CallSession::FinishUnanswered(absl::Status status, MonotonicTime now, bool ask_fallback) {
   AbandonFilters(status, now);
-  if (!ask_fallback || policy_->fallback == nullptr) {
+  if (ask_fallback && policy_->stale != nullptr &&
+      policy_->stale->Answer(*input_.request, *input_.context, input_.reply, now)) {
+    state().counters->stale_answers.fetch_add(1, std::memory_order_relaxed);
+    return Done(absl::OkStatus(), CallReport::Answer::kStale, now);
+  }
+  const bool has_fallback =
+      policy_->fallback != nullptr || policy_->settings.fallback_reply.has_value();
+  if (!ask_fallback || !has_fallback) {
     return Done(std::move(status), CallReport::Answer::kNone, now);
   }
   state().counters->fallback_answers.fetch_add(1, std::memory_order_relaxed);
@@ -121,9 +142,11 @@ Step CallSession::Done(absl::Status status, CallReport::Answer answer, Monotonic
     }
   }
   in_flight_.clear();
+  if (spent_ && policy_->session_breaker != nullptr) policy_->session_breaker->Open(now);
   if (own_policies_ != nullptr) {
     own_policies_->Close(spent_, std::string(status.message()));
   }
+  if (input_.answer != nullptr) *input_.answer = answer;
   if (input_.report != nullptr) {
     input_.report->answer = answer;
     log_.Fill(*input_.report);

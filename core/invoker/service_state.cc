@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "marpc/base/user_code.h"
+#include "marpc/filter/reply_json.h"
 
 namespace marpc {
 namespace {
@@ -30,12 +31,17 @@ std::string DescribeList(const ServiceState& state, MonotonicTime now) {
 
 absl::Status AskFallback(const MethodPolicy& policy, const google::protobuf::MessageLite& request,
                          const absl::Status& error, google::protobuf::MessageLite* reply) {
-  try {
-    return policy.fallback(*policy.method, request, error, reply);
-  } catch (...) {
-    return StatusOfException(absl::StrCat("the fallback '", policy.settings.fallback, "' of ",
-                                          policy.method->full_name));
+  absl::Status answer = error;
+  if (policy.fallback != nullptr) {
+    try {
+      answer = policy.fallback(*policy.method, request, error, reply);
+    } catch (...) {
+      answer = StatusOfException(absl::StrCat("the fallback '", policy.settings.fallback, "' of ",
+                                              policy.method->full_name));
+    }
   }
+  if (answer.ok() || !policy.settings.fallback_reply.has_value()) return answer;
+  return FillFromJson(*policy.settings.fallback_reply, "fallbackReply", *policy.method, reply);
 }
 
 }  // namespace marpc

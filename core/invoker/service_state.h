@@ -29,6 +29,8 @@ class RetryBudget;
 class RetryThrottle;
 class RetryListener;
 class RetryPolicy;
+class SessionBreaker;
+class StaleAnswers;
 
 // The last resort of a call that failed: fills the reply, or says why it cannot. `error` is what
 // the call failed with, its attempts in the ErrorInfo.
@@ -55,6 +57,7 @@ struct CallCounters {
   std::atomic<uint64_t> without_instance{0};
   std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
   std::atomic<uint64_t> fallback_answers{0};
+  std::atomic<uint64_t> stale_answers{0};
   // Instances that could not be connected to at their last attempt. A gauge.
   std::atomic<int> unreachable_instances{0};
 };
@@ -73,6 +76,8 @@ struct MethodPolicy {
   std::shared_ptr<const ResultRule> result_rule;             // null: none
   std::vector<std::shared_ptr<RetryPolicy>> retry_policies;  // the program's own
   std::vector<std::shared_ptr<RetryListener>> retry_listeners;  // likewise
+  std::shared_ptr<SessionBreaker> session_breaker;              // null: none
+  std::shared_ptr<StaleAnswers> stale;                          // null: none are kept
   Fallback fallback;                                            // null: none
 };
 
@@ -97,7 +102,8 @@ struct ServiceState {
 // is and why.
 std::string DescribeList(const ServiceState& state, MonotonicTime now);
 
-// What the policy's fallback, which it must have, makes of `error`.
+// What the policy's fallback, and its fallbackReply after it, make of `error`. The policy must have
+// one of them.
 absl::Status AskFallback(const MethodPolicy& policy, const google::protobuf::MessageLite& request,
                          const absl::Status& error, google::protobuf::MessageLite* reply);
 

@@ -206,12 +206,13 @@ TEST(KeyTable, CoversEveryFieldOfTheSettings) {
   // Members that hold other settings are no keys themselves, nor are the origins.
   constexpr int kFields = MemberCount<BackoffSettings>() + MemberCount<RetryBudgetSettings>() +
                           MemberCount<RetryThrottleSettings>() + MemberCount<HedgingSettings>() +
-                          MemberCount<RetryChainSettings>() + (MemberCount<RetrySettings>() - 5) +
+                          MemberCount<RetryChainSettings>() + MemberCount<RetryBreakerSettings>() +
+                          (MemberCount<RetrySettings>() - 6) +
                           MemberCount<CircuitBreakerSettings>() + MemberCount<CacheSettings>() +
-                          MemberCount<MockSettings>() + (MemberCount<MethodSettings>() - 5) +
-                          MemberCount<GrayRouterSettings>() + (MemberCount<ServiceSettings>() - 1) +
-                          MemberCount<RegistrySettings>() + MemberCount<TransportSettings>() +
-                          MemberCount<ProviderSettings>() +
+                          MemberCount<MockSettings>() + MemberCount<StaleIfErrorSettings>() +
+                          (MemberCount<MethodSettings>() - 6) + MemberCount<GrayRouterSettings>() +
+                          (MemberCount<ServiceSettings>() - 1) + MemberCount<RegistrySettings>() +
+                          MemberCount<TransportSettings>() + MemberCount<ProviderSettings>() +
                           // Not app and env: source, three groups, two defaults, services,
                           // policies.
                           (MemberCount<Settings>() - 8);

@@ -9,8 +9,10 @@
 #include "google/protobuf/struct.pb.h"
 #include "marpc/base/by_order.h"
 #include "marpc/base/error.h"
+#include "marpc/filter/stale_answers.h"
 #include "marpc/loadbalance/round_robin.h"
 #include "marpc/retry/hedging.h"
+#include "marpc/retry/session_breaker.h"
 
 namespace marpc::testing {
 namespace {
@@ -121,6 +123,13 @@ const Method& SimulatedService::method(const std::string& name) {
     policy->throttle = throttle_;
     if (options_.settings.retry.hedging.enabled && policy->idempotent) {
       policy->hedging = std::make_shared<Hedging>(options_.settings.retry.hedging, clock_->Now());
+    }
+    if (policy->settings.retry.breaker.enabled) {
+      policy->session_breaker =
+          std::make_shared<SessionBreaker>(policy->settings.retry.breaker.reset_timeout);
+    }
+    if (policy->settings.stale_if_error.enabled) {
+      policy->stale = std::make_shared<StaleAnswers>(policy->settings);
     }
     policy->retry_policies = options_.retry_policies;
     policy->retry_listeners = options_.retry_listeners;

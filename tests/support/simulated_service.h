@@ -79,7 +79,8 @@ class SimulatedService {
  public:
   struct Options {
     std::string name = "simulated.Service";
-    // The breaker, the budget and the throttle exist where their settings are enabled.
+    // The breakers, the budget, the throttle and stale answers exist where their settings are
+    // enabled.
     MethodSettings settings = {};
     bool idempotent = true;
     std::vector<std::string> instances = {};
