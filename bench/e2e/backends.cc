@@ -11,7 +11,8 @@
 
 namespace marpc::bench {
 
-absl::StatusOr<Backends> Backends::Start(const std::string& program, int count) {
+absl::StatusOr<Backends> Backends::Start(const std::string& program, int count,
+                                         const std::string& argument) {
   Backends backends;
   for (int i = 0; i < count; ++i) {
     int out[2];
@@ -22,7 +23,7 @@ absl::StatusOr<Backends> Backends::Start(const std::string& program, int count) 
       dup2(out[1], STDOUT_FILENO);
       close(out[0]);
       close(out[1]);
-      execl(program.c_str(), program.c_str(), nullptr);
+      execl(program.c_str(), program.c_str(), argument.c_str(), nullptr);
       _exit(127);
     }
     close(out[1]);

@@ -14,8 +14,10 @@ namespace marpc::bench {
 // Ends its processes when destroyed; should this process die first, they end with it.
 class Backends {
  public:
-  // Starts `count` processes of `program` and waits until each says its port.
-  static absl::StatusOr<Backends> Start(const std::string& program, int count);
+  // Starts `count` processes of `program` and waits until each says its port. `argument`: the
+  // program's only one.
+  static absl::StatusOr<Backends> Start(const std::string& program, int count,
+                                        const std::string& argument = "0");
   Backends(Backends&& other) noexcept = default;
   Backends& operator=(Backends&&) = delete;
   ~Backends();

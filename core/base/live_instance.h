@@ -52,16 +52,31 @@ class LiveInstance {
     avoid_until_nanos_.store(0, std::memory_order_relaxed);
     return true;
   }
+  // An attempt on it was given up, since a hedge that started later was answered first. Once says
+  // nothing; many times in a row, with no answer of its own between, is as good as no answer, which
+  // hedged calls would otherwise never find out. True as for OnUnreachable().
+  bool OnOvertaken(MonotonicTime now) {
+    return overtaken_in_row_.fetch_add(1, std::memory_order_relaxed) + 1 >= kOvertakenTooOften &&
+           OnUnreachable(now);
+  }
+  // An attempt of a method that is hedged was answered.
+  void OnAnsweredInTime() {
+    if (overtaken_in_row_.load(std::memory_order_relaxed) != 0) {
+      overtaken_in_row_.store(0, std::memory_order_relaxed);
+    }
+  }
   // It is no longer listed: what calls that are still under way find out no longer counts, and the
   // two above answer false from now on. True when it had been unreachable.
   bool Retire() { return failures_in_row_.exchange(kRetired, std::memory_order_relaxed) > 0; }
 
  private:
+  static constexpr int kOvertakenTooOften = 5;
   static constexpr int kRetired = std::numeric_limits<int>::min();
 
   const Endpoint endpoint_;
   std::atomic<int64_t> avoid_until_nanos_{0};
   std::atomic<int> failures_in_row_{0};
+  std::atomic<int> overtaken_in_row_{0};
 };
 
 }  // namespace marpc

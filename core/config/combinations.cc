@@ -127,7 +127,8 @@ void CheckSharedParts(const AssignmentGroup& given, const MethodSettings& settin
   if (!other_budget.empty()) {
     Report(given,
            {"retry.budget.enabled", "retry.budget.name", "retry.budget.percentCanRetry",
-            "retry.budget.minRetriesPerSec", "retry.budget.ttl"},
+            "retry.budget.minRetriesPerSec", "retry.budget.initial", "retry.budget.ttl",
+            "retry.budget.burst"},
            absl::StrCat("the budget ", Quote(settings.retry.budget.name), " has other settings at ",
                         other_budget, ".retry.budget"),
            faults);

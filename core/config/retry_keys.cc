@@ -89,13 +89,17 @@ std::vector<Key> BudgetKeys() {
              "Services and methods that give the same name share one budget; empty: one for the "
              "service."),
       Define("retry.budget.percentCanRetry", budget(&Budget::percent_can_retry), Number(0, 1, true),
-             "0.1", "Retries per call, at most: 0.2 is one for five calls."),
+             "0.2", "Retries per call, at most: 0.2 is one for five calls."),
       Define(
           "retry.budget.minRetriesPerSec", budget(&Budget::min_retries_per_sec),
           Whole<int>(0, 1'000'000), "5",
           "Retries a second that are allowed in any case, so that a quiet client may retry too."),
       Define("retry.budget.ttl", budget(&Budget::ttl), Time(absl::Seconds(1), kHour), "30s",
              "How long a call counts for the share."),
+      Define("retry.budget.initial", budget(&Budget::initial), Whole<int>(0, 1'000'000), "3",
+             "Retries that a new process has saved up, for its first calls."),
+      Define("retry.budget.burst", budget(&Budget::burst), Whole<int>(0, 1'000'000), "100",
+             "Retries that are saved up, at most; 0: what the calls and the floor bring in a ttl."),
   };
 }
 

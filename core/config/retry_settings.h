@@ -63,9 +63,11 @@ struct RetryBudgetSettings {
   // All that name the same one share it, whichever services and methods they are. Empty: one for
   // the service.
   std::string name;
-  double percent_can_retry = 0.2;  // retries per call, at most
-  int min_retries_per_sec = 10;    // a floor, so that a quiet client may retry too
+  double percent_can_retry = 0.1;  // retries per call, at most
+  int min_retries_per_sec = 1;     // a floor, so that a quiet client may retry too
+  int initial = 10;                // retries that a new process has saved up
   absl::Duration ttl = absl::Seconds(10);
+  int burst = 0;  // retries that are saved up, at most; 0: what a ttl brings
 
   friend bool operator==(const RetryBudgetSettings&, const RetryBudgetSettings&) = default;
 };

@@ -240,6 +240,15 @@ void CallSession::NoteReachable(const InFlight& attempt, bool reachable, Monoton
   }
 }
 
+void CallSession::NoteOvertaken(const InFlight& answered, MonotonicTime now) {
+  answered.instance->OnAnsweredInTime();
+  for (const InFlight& other : in_flight_) {
+    if (other.number < answered.number && other.instance->OnOvertaken(now)) {
+      state().counters->unreachable_instances.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+}
+
 Step CallSession::OnAttemptDone(int number, AttemptOutcome outcome, const Moment& moment) {
   const auto it = std::find_if(in_flight_.begin(), in_flight_.end(),
                                [&](const InFlight& one) { return one.number == number; });
@@ -255,7 +264,10 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
   TellBreaker(attempt, Classification::Health::kGood, moment.now);
   const absl::Duration latency = moment.now - attempt.started_at;
   if (policy_->throttle != nullptr) policy_->throttle->OnSuccess();
-  if (policy_->hedging != nullptr) policy_->hedging->OnAnswer(latency, moment.now);
+  if (policy_->hedging != nullptr) {
+    policy_->hedging->OnAnswer(latency, moment.now);
+    NoteOvertaken(attempt, moment.now);
+  }
   if (attempt.hedge) Count(state().counters->hedges_won);
   if (own_policies_ != nullptr) {
     own_policies_->At(moment.now, moment.random);

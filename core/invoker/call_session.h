@@ -143,6 +143,8 @@ class CallSession {
                                absl::Duration& delay);
   // Keeps the instance's reachability and the service's count of unreachable ones in step.
   void NoteReachable(const InFlight& attempt, bool reachable, MonotonicTime now);
+  // Of the attempts that are still without an answer when a later one has one.
+  void NoteOvertaken(const InFlight& answered, MonotonicTime now);
   void Acquire(InFlight& attempt, const CircuitBreaker::Admission& admission);
   void TellBreaker(const InFlight& attempt, Classification::Health health, MonotonicTime now);
   void GiveBackRetry(MonotonicTime now);

@@ -14,6 +14,7 @@ RetryBudgetSettings ShareOf(const HedgingSettings& settings) {
   RetryBudgetSettings share;
   share.percent_can_retry = settings.max_share;
   share.min_retries_per_sec = 0;
+  share.initial = 0;
   share.ttl = absl::Seconds(10);
   return share;
 }

@@ -22,9 +22,8 @@ int64_t TokensFor(double retries, const RetryBudgetSettings& settings) {
 }
 
 int64_t CapacityOf(const RetryBudgetSettings& settings) {
-  if (settings.min_retries_per_sec <= 0) return kWithoutLimit;
-  const double share = std::max(settings.percent_can_retry, kLeastShare);
-  const double tokens = settings.min_retries_per_sec / share * absl::ToDoubleSeconds(settings.ttl);
+  if (settings.burst <= 0) return kWithoutLimit;
+  const double tokens = settings.burst / std::max(settings.percent_can_retry, kLeastShare);
   // One retry fits in always.
   return std::max(static_cast<int64_t>(tokens + kRoundingError), TokensFor(1, settings));
 }
@@ -41,6 +40,14 @@ absl::Status RetryBudget::Validate(const RetryBudgetSettings& settings) {
     return absl::InvalidArgumentError(absl::StrCat(
         "retry.budget.minRetriesPerSec is from 0 to 1000000, not ", settings.min_retries_per_sec));
   }
+  if (settings.initial < 0 || settings.initial > 1'000'000) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("retry.budget.initial is from 0 to 1000000, not ", settings.initial));
+  }
+  if (settings.burst < 0 || settings.burst > 1'000'000) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("retry.budget.burst is from 0 to 1000000, not ", settings.burst));
+  }
   if (settings.ttl < absl::Seconds(1) || settings.ttl > absl::Hours(1)) {
     return absl::InvalidArgumentError(absl::StrCat("retry.budget.ttl is from 1s to 1h, not ",
                                                    absl::FormatDuration(settings.ttl)));
@@ -56,7 +63,7 @@ RetryBudget::RetryBudget(const RetryBudgetSettings& settings, MonotonicTime now)
       capacity_(CapacityOf(settings)),
       deposits_(ttl_) {
   PlainMutexLock lock(&mutex_);
-  Add(0, per_second_);
+  Add(0, TokensFor(settings.initial, settings));
 }
 
 bool RetryBudget::TryWithdraw(MonotonicTime now) {

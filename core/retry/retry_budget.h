@@ -2,9 +2,10 @@
 //
 // A bucket of tokens: every call puts one in, which lives for `ttl`; a retry takes
 // 1 / percent_can_retry of them, rounded up. On top of it comes a floor, so that a client with few
-// calls may retry too: tokens for min_retries_per_sec retries are there at the start and come again
-// every second. The bucket holds what the floor gives in a `ttl`; more makes the oldest go. Without
-// a floor it holds the calls of a `ttl`.
+// calls may retry too: tokens for min_retries_per_sec retries come every second, and tokens for
+// `initial` ones are there at the start. What is not used is saved up until it expires, so that the calls which one instance
+// takes with it when it dies can all be made again; a `burst` bounds it, and then more makes the
+// oldest go.
 //
 // With every backend dead, attempts stay within calls * (1 + percent_can_retry) + the floor.
 #ifndef MARPC_RETRY_RETRY_BUDGET_H_

@@ -129,6 +129,7 @@ TEST_F(ConsumerTest, ServicesThatNameOneBudgetShareIt) {
     retry.max_retries = 20;
     retry.budget.percent_can_retry = 1;
     retry.budget.min_retries_per_sec = 0;
+    retry.budget.initial = 0;
     retry.budget.ttl = absl::Minutes(10);
     retry.budget.name = named ? "shared" : "";
     StartConsumer();

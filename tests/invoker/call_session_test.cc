@@ -278,6 +278,7 @@ TEST(CallSessionTest, ASpentBudgetEndsTheCallWithItsLastErrorSayingSo) {
   SimulatedService::Options options = Options(10);
   options.settings.retry.budget.percent_can_retry = 1;
   options.settings.retry.budget.min_retries_per_sec = 1;
+  options.settings.retry.budget.initial = 1;
   options.settings.retry.budget.ttl = absl::Seconds(2);
   SimulatedService service(std::move(options));
   const SimulatedResult result = service.Call(InTurn({LostRequest()}));
@@ -301,6 +302,7 @@ TEST(CallSessionTest, ARetryThatDoesNotHappenIsGivenBackToTheBudget) {
 TEST(CallSessionTest, UnderLoadThatAllFailsAttemptsStayWithinTheBudget) {
   SimulatedService::Options options = Options(2);
   options.settings.retry.budget.min_retries_per_sec = 1;
+  options.settings.retry.budget.initial = 1;
   SimulatedService service(std::move(options));
   size_t attempts = 0;
   for (int i = 0; i < 5000; ++i) {

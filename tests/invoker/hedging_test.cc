@@ -186,6 +186,7 @@ TEST_F(HedgingTest, AHedgeIsPaidFromTheRetryBudget) {
   SimulatedService::Options options = Options();
   options.settings.retry.budget.percent_can_retry = 0.01;
   options.settings.retry.budget.min_retries_per_sec = 0;
+  options.settings.retry.budget.initial = 0;
   Begin(std::move(options));
   EXPECT_EQ(HedgeTime(Start()).kind, Step::Kind::kGoOn);
   EXPECT_EQ(service_->counters().hedges_refused.load(), 1u);

@@ -89,6 +89,33 @@ TEST(HedgingPitfalls, HedgesAreSpreadEvenly) {
   }
 }
 
+// grpc/grpc #15702, brpc #787 with hedges: a black-holed instance never lets a call time out, since
+// its hedge is answered first, and so stays in rotation.
+TEST(HedgingPitfalls, AFrozenInstanceLosesItsShareThoughHedgesHideIt) {
+  Node b, c;
+  ServingChild a;
+  Settings settings = Hedged({});
+  settings.registry.static_instances[kHello] = {a.endpoint(), b.endpoint(), c.endpoint()};
+  settings.method_defaults.retry.hedging.max_share = 1;
+  settings.method_defaults.retry.hedging.delay = absl::Milliseconds(20);
+  settings.method_defaults.retry.budget.enabled = false;
+  Caller caller(settings);
+  Warm(caller, a, b, c);
+  a.Kill(SIGSTOP);
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(caller.Delay(kStyles[i % 4]).ok());
+  const uint64_t won = caller.counters().hedges_won.load();
+  constexpr int kCalls = 1000;
+  for (int i = 0; i < kCalls; ++i) EXPECT_TRUE(caller.Delay(kStyles[i % 4]).ok());
+  EXPECT_LT(caller.counters().hedges_won.load() - won, kCalls / 20u);
+  // It is back as soon as it answers again.
+  a.Kill(SIGCONT);
+  const int before = a.arrivals();
+  for (int i = 0; i < 1'000'000 && a.arrivals() < before + 100; ++i) {
+    EXPECT_TRUE(caller.Delay().ok());
+  }
+  EXPECT_GE(a.arrivals(), before + 100);
+}
+
 // grpc/grpc #18310, #36609 of hedged calls: a callback waits for other calls of the same client.
 // As many callbacks block at a time as there can be threads that run them.
 TEST(HedgingPitfalls, CallbacksMakeBlockingHedgedCalls) {

@@ -86,6 +86,7 @@ TEST_F(PoliciesTest, ABudgetIsTakenFromForRetriesAlone) {
   RetryBudgetSettings settings;
   settings.percent_can_retry = 0.5;
   settings.min_retries_per_sec = 0;
+  settings.initial = 0;
   const auto budget = std::make_shared<RetryBudget>(settings, time_.clock.Now());
   const Retry retry = With({MaxAttempts(3), Budget(budget)});
   EXPECT_EQ(Attempts(retry), 1) << "half a retry is none";
@@ -99,6 +100,7 @@ TEST_F(PoliciesTest, ACancelledWaitGivesTheRetryBack) {
   RetryBudgetSettings settings;
   settings.percent_can_retry = 1;
   settings.min_retries_per_sec = 0;
+  settings.initial = 0;
   const auto budget = std::make_shared<RetryBudget>(settings, time_.clock.Now());
   const auto cancel = std::make_shared<CancelSignal>();
   time_.on_sleep = [](MonotonicTime, CancelSignal* signal) { signal->Cancel(); };
@@ -171,6 +173,7 @@ TEST_F(PoliciesTest, AnyOfTakesWhatARetryCostsFromTheFirstThatAgrees) {
   RetryBudgetSettings settings;
   settings.percent_can_retry = 1;
   settings.min_retries_per_sec = 0;
+  settings.initial = 0;
   const auto budget = std::make_shared<RetryBudget>(settings, time_.clock.Now());
   EXPECT_EQ(Attempts(With({AnyOf({MaxAttempts(2), Budget(budget)})})), 3);
   EXPECT_DOUBLE_EQ(budget->Balance(time_.clock.Now()), 0) << "only the second retry was paid";

@@ -16,6 +16,7 @@ RetryBudgetSettings Settings(double ratio, int floor, absl::Duration ttl = absl:
   RetryBudgetSettings settings;
   settings.percent_can_retry = ratio;
   settings.min_retries_per_sec = floor;
+  settings.initial = floor;
   settings.ttl = ttl;
   return settings;
 }
@@ -66,8 +67,16 @@ TEST_F(RetryBudgetTest, DepositsLeaveWithTheWindow) {
   EXPECT_EQ(budget.Balance(clock_.Now()), 0);
 }
 
-TEST_F(RetryBudgetTest, NeverHoldsMoreThanTheFloorOfATtl) {
-  RetryBudget budget(Settings(0.2, 1), clock_.Now());
+TEST_F(RetryBudgetTest, WhatCallsBroughtIsSavedUpForThoseThatADeadInstanceTakesWithIt) {
+  RetryBudget budget(Settings(0.1, 3), clock_.Now());
+  Deposit(budget, 10'000);
+  EXPECT_EQ(TakeAll(budget), 1003);
+}
+
+TEST_F(RetryBudgetTest, NeverHoldsMoreThanItsBurst) {
+  RetryBudgetSettings settings = Settings(0.2, 1);
+  settings.burst = 10;
+  RetryBudget budget(settings, clock_.Now());
   Deposit(budget, 10'000);
   EXPECT_EQ(budget.Balance(clock_.Now()), 50);
   clock_.Advance(absl::Seconds(9));

@@ -144,6 +144,7 @@ TEST_F(StatefulRetryTest, ABudgetIsGivenBackWhenAHistoryIsForgotten) {
   RetryBudgetSettings settings;
   settings.percent_can_retry = 1;
   settings.min_retries_per_sec = 0;
+  settings.initial = 0;
   const auto budget = std::make_shared<RetryBudget>(settings, time_.clock.Now());
   const auto retry = Stateful(Base(3).Budget(budget));
   retry.Call("m1", Failing()).IgnoreError();

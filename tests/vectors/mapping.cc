@@ -68,6 +68,12 @@ absl::Duration Milliseconds(const Json& ms) {
                                 : absl::Milliseconds(ms.get<double>());
 }
 
+void AsHyperf(RetryBudgetSettings& settings) {
+  settings.initial = settings.min_retries_per_sec;
+  settings.burst =
+      static_cast<int>(settings.min_retries_per_sec * absl::ToDoubleSeconds(settings.ttl));
+}
+
 CircuitBreakerSettings ToBreakerSettings(const Json& config) {
   CircuitBreakerSettings settings;
   settings.success_resets = true;

@@ -14,6 +14,9 @@
 namespace marpc::vectors {
 
 absl::Duration Milliseconds(const Json& ms);
+// A bucket of Hyperf's starts with one second's floor, and holds what the floor brings in a ttl
+// (without a floor, no bound).
+void AsHyperf(RetryBudgetSettings& settings);
 
 // {enabled, faultLimit, windowSizeMs, halfOpenInitialDelayMs, halfOpenDelayMs}; null: off. The
 // vectors' breaker forgets its failures at a success, which marpc's does when told to.

@@ -128,6 +128,7 @@ class HyperfCase {
     settings.ttl = Milliseconds(policy.value("ttlMs", Json(10000)));
     settings.min_retries_per_sec = policy.value("minRetriesPerSec", 1);
     settings.percent_can_retry = policy.value("percentCanRetry", 0.2);
+    AsHyperf(settings);
     budget_ = std::make_shared<RetryBudget>(settings, rig_.clock().Now());
     policies_.push_back(Budget(budget_));
   }

@@ -26,6 +26,7 @@ class Bucket {
     settings_.ttl = Milliseconds(config.value("ttlMs", Json(10'000)));
     settings_.min_retries_per_sec = config.value("minRetriesPerSec", 1);
     settings_.percent_can_retry = config.value("percentCanRetry", 0.2);
+    AsHyperf(settings_);
     const absl::Status valid = RetryBudget::Validate(settings_);
     if (!valid.ok()) throw Unmapped(valid.ToString());
     Init();
@@ -98,6 +99,7 @@ Json RunRetryBudgetValidation(const VectorCase& vector) {
     if (event.contains("ttlMs")) settings.ttl = Milliseconds(event["ttlMs"]);
     settings.min_retries_per_sec = event.value("minRetriesPerSec", 1);
     settings.percent_can_retry = event.value("percentCanRetry", 0.2);
+    AsHyperf(settings);
     got.push_back(Validity(RetryBudget::Validate(settings)));
   }
   return got;
