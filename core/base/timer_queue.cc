@@ -1,6 +1,7 @@
 #include "marpc/base/timer_queue.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <system_error>
 #include <thread>
@@ -9,7 +10,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
+#include "marpc/base/plain_mutex.h"
+#include "marpc/base/wake_up.h"
 
 namespace marpc {
 
@@ -23,8 +25,8 @@ struct TimerQueue::State : std::enable_shared_from_this<State> {
   const ThreadStarter start_thread;
   // So that Start() costs no lock when there is nothing to do.
   std::atomic<bool> started{false};
-  absl::Mutex mutex;
-  absl::CondVar changed;
+  PlainMutex mutex;
+  std::condition_variable_any changed;
   std::map<Key, absl::AnyInvocable<void()>> timers ABSL_GUARDED_BY(mutex);
   absl::flat_hash_map<TimerId, MonotonicTime> times ABSL_GUARDED_BY(mutex);
   TimerId last_id ABSL_GUARDED_BY(mutex) = 0;
@@ -48,23 +50,23 @@ struct TimerQueue::State : std::enable_shared_from_this<State> {
   }
 
   void Run(int mine) ABSL_LOCKS_EXCLUDED(mutex) {
-    absl::MutexLock lock(&mutex);
+    PlainMutexLock lock(&mutex);
     while (!stopped && turn == mine) {
       if (timers.empty()) {
-        changed.Wait(&mutex);
+        changed.wait(mutex);
         continue;
       }
       const absl::Duration wait = timers.begin()->first.first - clock.Now();
       if (wait > absl::ZeroDuration()) {
-        changed.WaitWithTimeout(&mutex, wait);
+        WaitForChange(changed, mutex, wait);
         continue;
       }
       auto first = timers.extract(timers.begin());
       times.erase(first.key().second);
-      mutex.Unlock();
+      mutex.unlock();
       first.mapped()();
       first.mapped() = nullptr;  // what it holds is let go without the lock
-      mutex.Lock();
+      mutex.lock();
     }
   }
 };
@@ -76,24 +78,24 @@ TimerQueue::~TimerQueue() { Stop(); }
 
 absl::Status TimerQueue::Start() {
   if (state_->started.load(std::memory_order_relaxed)) return absl::OkStatus();
-  absl::MutexLock lock(&state_->mutex);
+  PlainMutexLock lock(&state_->mutex);
   if (state_->stopped || state_->thread.joinable()) return absl::OkStatus();
   return state_->StartThread();
 }
 
 TimerQueue::TimerId TimerQueue::At(MonotonicTime when, absl::AnyInvocable<void()> fire) {
-  absl::MutexLock lock(&state_->mutex);
+  PlainMutexLock lock(&state_->mutex);
   if (state_->stopped) return 0;
   if (!state_->thread.joinable() && !state_->StartThread().ok()) return 0;
   const TimerId id = ++state_->last_id;
   state_->times.emplace(id, when);
   const auto it = state_->timers.emplace(State::Key{when, id}, std::move(fire)).first;
-  if (it == state_->timers.begin()) state_->changed.Signal();
+  if (it == state_->timers.begin()) state_->changed.notify_one();
   return id;
 }
 
 void TimerQueue::HandOver() {
-  absl::MutexLock lock(&state_->mutex);
+  PlainMutexLock lock(&state_->mutex);
   if (state_->stopped || state_->thread.get_id() != std::this_thread::get_id()) return;
   std::thread mine = std::move(state_->thread);
   if (state_->StartThread().ok()) {
@@ -105,7 +107,7 @@ void TimerQueue::HandOver() {
 
 bool TimerQueue::Cancel(TimerId id) {
   absl::AnyInvocable<void()> dropped;
-  absl::MutexLock lock(&state_->mutex);
+  PlainMutexLock lock(&state_->mutex);
   const auto time = state_->times.find(id);
   if (time == state_->times.end()) return false;
   const auto it = state_->timers.find({time->second, id});
@@ -119,12 +121,12 @@ void TimerQueue::Stop() {
   std::map<State::Key, absl::AnyInvocable<void()>> dropped;
   std::thread thread;
   {
-    absl::MutexLock lock(&state_->mutex);
+    PlainMutexLock lock(&state_->mutex);
     state_->stopped = true;
     dropped.swap(state_->timers);
     state_->times.clear();
     thread.swap(state_->thread);
-    state_->changed.SignalAll();
+    state_->changed.notify_all();
   }
   if (!thread.joinable()) return;
   if (thread.get_id() == std::this_thread::get_id()) {

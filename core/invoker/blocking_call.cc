@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/synchronization/mutex.h"
+#include "marpc/base/wake_up.h"
 #include "marpc/invoker/attempt_request.h"
 #include "marpc/invoker/connected_instance.h"
 
@@ -12,26 +12,13 @@ namespace {
 
 // Woken by a cancellation, by an answer, or by time. Shared, since an answer may come when nobody
 // waits any more.
-class Wakeup final : public CancelSignal::Observer {
- public:
+struct WakeOnCancel final : WakeUp, CancelSignal::Observer {
   void OnCancel() override { Wake(); }
-  void Wake() {
-    absl::MutexLock lock(&mutex_);
-    woken_ = true;
-  }
-  void WaitFor(absl::Duration timeout) {
-    absl::MutexLock lock(&mutex_);
-    mutex_.AwaitWithTimeout(absl::Condition(&woken_), timeout);
-  }
-
- private:
-  absl::Mutex mutex_;
-  bool woken_ = false;
 };
 
 // Until the time, a cancellation or, if there is one, the answer.
 void Wait(MonotonicTime until, PendingAnswer* answer, CancelSignal& cancel, const Clock& clock) {
-  const auto wakeup = std::make_shared<Wakeup>();
+  const auto wakeup = std::make_shared<WakeOnCancel>();
   if (!cancel.Attach(wakeup.get())) return;
   PendingAnswer::Ticket ticket = 0;
   if (answer != nullptr) ticket = answer->WhenSettled([wakeup] { wakeup->Wake(); });

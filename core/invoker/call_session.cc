@@ -178,9 +178,10 @@ bool CallSession::TryHedge(const Moment& moment, Step& step) {
     if (!admission.allowed) return false;
     Acquire(attempt, admission);
   }
-  bool paid = hedging->TryTake(moment.now);
+  const auto share = hedging->TryTake(moment.now);
+  bool paid = share.has_value();
   if (paid && policy_->budget != nullptr && !policy_->budget->TryWithdraw(moment.now)) {
-    hedging->GiveBack(moment.now);
+    hedging->GiveBack(*share, moment.now);
     paid = false;
   }
   if (!paid) {
@@ -399,14 +400,18 @@ absl::string_view CallSession::WhyNoRetry(const Classification& classification,
     Count(counters.retries_refused_by_throttle);
     return "too many calls fail (retry.throttle)";
   }
-  if (policy_->budget != nullptr && !policy_->budget->TryWithdraw(moment.now)) {
-    Count(counters.retries_refused_by_budget);
-    return "the retry budget is spent (retry.budget)";
+  if (policy_->budget != nullptr) {
+    const auto withdrawal = policy_->budget->TryWithdraw(moment.now);
+    if (!withdrawal.has_value()) {
+      Count(counters.retries_refused_by_budget);
+      return "the retry budget is spent (retry.budget)";
+    }
+    withdrawal_ = *withdrawal;
   }
   if (own_policies_ != nullptr) {
     RetryVerdict verdict = own_policies_->TakeRetry(delay);
     if (verdict.kind != RetryVerdict::Kind::kTryAgain) {
-      if (policy_->budget != nullptr) policy_->budget->GiveBack(moment.now);
+      if (policy_->budget != nullptr) policy_->budget->GiveBack(withdrawal_, moment.now);
       Count(counters.retries_refused_by_policy);
       return own_reason_ = std::move(verdict.reason);
     }

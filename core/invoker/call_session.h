@@ -40,6 +40,7 @@
 #include "marpc/invoker/session_policies.h"
 #include "marpc/retry/backoff.h"
 #include "marpc/retry/classifier.h"
+#include "marpc/retry/retry_budget.h"
 #include "marpc/transport/transport.h"
 
 namespace marpc {
@@ -200,7 +201,8 @@ class CallSession {
   // Failed ones; the successful one too when a report is wanted.
   AttemptLog log_;
   std::optional<LastOutcome> last_;
-  bool spent_ = false;        // ends because nothing more may be tried
+  RetryBudget::Withdrawal withdrawal_;  // of the retry that comes
+  bool spent_ = false;                  // ends because nothing more may be tried
   bool out_of_time_ = false;  // ends because its own time is too short for another attempt
   bool done_ = false;
 };

@@ -63,7 +63,7 @@ Step CallSession::Refuse(absl::StatusCode code, absl::string_view reason,
 }
 
 void CallSession::GiveBackRetry(MonotonicTime now) {
-  if (policy_->budget != nullptr) policy_->budget->GiveBack(now);
+  if (policy_->budget != nullptr) policy_->budget->GiveBack(withdrawal_, now);
   if (own_policies_ != nullptr) own_policies_->DropRetry();
   UncountInChain(*input_.context);
 }

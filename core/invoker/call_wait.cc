@@ -4,6 +4,19 @@
 
 namespace marpc {
 
+// In a timer: ends the wait when the timer fires, and also when it is dropped unfired.
+struct CallWait::WakeAtEnd {
+  WakeAtEnd(Self call, uint64_t number) : self(std::move(call)), number(number) {}
+  WakeAtEnd(WakeAtEnd&&) = default;
+  ~WakeAtEnd() {
+    if (self != nullptr) Wake(self, number, /*dropped=*/!fired);
+  }
+  void operator()() { fired = true; }
+  Self self;
+  uint64_t number;
+  bool fired = false;
+};
+
 void CallWait::Begin(Self self, For what, absl::AnyInvocable<void()> wake) {
   uint64_t number;
   {
@@ -15,16 +28,19 @@ void CallWait::Begin(Self self, For what, absl::AnyInvocable<void()> wake) {
     self->wait_->answer = what.answer;
   }
   // From the first of these on, another thread may have gone on with the call.
-  if (!self->cancel_.Attach(self.get())) return WakeSoon(self, number);
-  TimerQueue::TimerId timer = 0;
-  if (!what.until.is_infinite()) {
-    timer = self->timers_.At(what.until, [self, number] { Wake(self, number); });
+  if (!self->cancel_.Attach(self.get())) {
+    self->timers_.At(self->clock_.Now(), WakeAtEnd(self, number));
+    return;
   }
+  // Also where there is no time to wait for: it ends the wait when the timers are stopped.
+  const TimerQueue::TimerId timer = self->timers_.At(what.until, WakeAtEnd(self, number));
   PendingAnswer::Ticket ticket = 0;
   if (what.answer != nullptr) {
-    // On the settling thread another call is in the middle of its work: go on elsewhere.
-    ticket =
-        what.answer->WhenSettled([self, keeper = what.keeper, number] { WakeSoon(self, number); });
+    // On the settling thread another call is in the middle of its work: go on elsewhere. Where the
+    // timers are stopped, the wait's own timer has been dropped, and wakes.
+    ticket = what.answer->WhenSettled([self, keeper = what.keeper, number] {
+      self->timers_.At(self->clock_.Now(), [self, number] { Wake(self, number, false); });
+    });
   }
   {
     absl::MutexLock lock(&self->mutex_);
@@ -51,12 +67,11 @@ std::unique_ptr<CallWait::Wait> CallWait::End(uint64_t number) {
   return wait;
 }
 
-void CallWait::Wake(const Self& self, uint64_t number) {
-  if (const std::unique_ptr<Wait> wait = self->End(number)) wait->wake();
-}
-
-void CallWait::WakeSoon(const Self& self, uint64_t number) {
-  self->timers_.At(self->clock_.Now(), [self, number] { Wake(self, number); });
+void CallWait::Wake(const Self& self, uint64_t number, bool dropped) {
+  const std::unique_ptr<Wait> wait = self->End(number);
+  if (wait == nullptr) return;
+  if (dropped) self->cancel_.Cancel();
+  wait->wake();
 }
 
 void CallWait::Stop() {
@@ -76,8 +91,12 @@ void CallWait::OnCancel() {
     self = self_.lock();
     number = number_;
   }
-  // Under the signal's lock: elsewhere. Where the call is going already, it looks for itself.
-  if (self != nullptr) WakeSoon(self, number);
+  // Under the signal's lock: elsewhere. Where the call is going already, it looks for itself; where
+  // the timers are stopped, the wait's own timer has been dropped, and wakes.
+  if (self == nullptr) return;
+  TimerQueue& timers = self->timers_;
+  const MonotonicTime now = self->clock_.Now();
+  timers.At(now, [self = std::move(self), number] { Wake(self, number, /*dropped=*/false); });
 }
 
 }  // namespace marpc

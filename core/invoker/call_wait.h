@@ -34,7 +34,9 @@ class CallWait final : CancelSignal::Observer {
     std::shared_ptr<void> keeper;
   };
   // Begins a wait, of which there is one at a time. `wake` runs once when it ends, on the timers'
-  // thread.
+  // thread. Where the timers are stopped, so that nothing else would end it, the signal is
+  // cancelled and `wake` runs on the thread that stops them, or on this one, before Begin()
+  // returns.
   static void Begin(Self self, For what, absl::AnyInvocable<void()> wake);
   // Ends the wait without waking. `wake` may be running already.
   void Stop();
@@ -48,8 +50,8 @@ class CallWait final : CancelSignal::Observer {
   };
   // Ends wait `number`; null when it is on no more.
   std::unique_ptr<Wait> End(uint64_t number);
-  static void Wake(const Self& self, uint64_t number);
-  static void WakeSoon(const Self& self, uint64_t number);
+  struct WakeAtEnd;
+  static void Wake(const Self& self, uint64_t number, bool dropped);
   void OnCancel() override;
 
   const Clock& clock_;

@@ -35,7 +35,7 @@ void HedgedCall::Start(const CallEnvironment& environment, CallInput input,
     return call->End(
         FrameworkError(absl::StatusCode::kUnavailable, reason::kClosed, "the consumer is closed"));
   }
-  call->Take([&](const Moment& moment) { return call->session_.Start(moment); });
+  call->Post([call = call.get()] { call->Take(call->session_.Start(call->Now())); });
 }
 
 HedgedCall::HedgedCall(const CallEnvironment& environment, CallInput input,
@@ -49,97 +49,96 @@ HedgedCall::HedgedCall(const CallEnvironment& environment, CallInput input,
       wait_(environment_.clock, environment_.timers, *parcel_.cancel),
       session_(environment_.cell, input_) {}
 
-void HedgedCall::Take(absl::FunctionRef<Step(const Moment&)> take) {
-  Step step;
-  uint64_t number;
-  std::shared_ptr<Attempt> attempt;
-  absl::InlinedVector<std::shared_ptr<Attempt>, 2> losers;
+void HedgedCall::Post(absl::AnyInvocable<void()> event) {
+  const std::shared_ptr<HedgedCall> self = shared_from_this();
   {
     PlainMutexLock lock(&mutex_);
     if (ended_) return;
-    step = take({environment_.clock.Now(), RandomSource::OfThisThread()});
-    number = ++steps_;
-    waiting_ = step.kind == Step::Kind::kWait;
-    if (step.kind == Step::Kind::kDone) {
-      ended_ = true;
-      losers.swap(in_flight_);
-    } else if (step.kind == Step::Kind::kAttempt) {
-      attempt = std::make_shared<Attempt>();
-      attempt->number = step.attempt;
-      attempt->reply.reset(input_.reply->New());
-      in_flight_.push_back(attempt);
-    }
+    if (busy_) return events_.push_back(std::move(event));
+    busy_ = true;
   }
-  WaitFor(step, number);
-  for (const auto& loser : losers) loser->cancel.Cancel();
-  switch (step.kind) {
-    case Step::Kind::kDone:
-      return End(std::move(step.status));
-    case Step::Kind::kAttempt:
-      return Begin(std::move(attempt), step);
-    case Step::Kind::kGoOn:
-    case Step::Kind::kWait:
-      return;
+  while (event != nullptr) {
+    event();
+    event = nullptr;
+    PlainMutexLock lock(&mutex_);
+    busy_ = !ended_ && !events_.empty();
+    if (!busy_) return;
+    event = std::move(events_.front());
+    events_.pop_front();
   }
 }
 
-void HedgedCall::Begin(std::shared_ptr<Attempt> attempt, const Step& step) {
+void HedgedCall::Take(const Step& step) {
+  ++steps_;
+  waiting_ = step.kind == Step::Kind::kWait;
+  switch (step.kind) {
+    case Step::Kind::kDone:
+      return End(step.status);
+    case Step::Kind::kAttempt:
+      return Begin(step);
+    case Step::Kind::kGoOn:
+    case Step::Kind::kWait:
+      return WaitFor(step);
+  }
+}
+
+void HedgedCall::Begin(const Step& step) {
+  const auto attempt = std::make_shared<Attempt>();
+  attempt->number = step.attempt;
+  attempt->reply.reset(input_.reply->New());
+  in_flight_.push_back(attempt);
+  WaitFor(step);
   AttemptRequest request = RequestOf(input_, step, parcel_.metadata, attempt->cancel);
   request.reply = attempt->reply.get();
   static_cast<ConnectedInstance*>(step.instance)
       ->connection()
       .Start(request, [self = shared_from_this(), attempt](AttemptOutcome outcome) {
-        self->OnAttemptDone(*attempt, std::move(outcome));
+        self->Post([self = self.get(), attempt, outcome = std::move(outcome)]() mutable {
+          self->OnAttemptDone(*attempt, std::move(outcome));
+        });
       });
 }
 
 void HedgedCall::OnAttemptDone(Attempt& attempt, AttemptOutcome outcome) {
-  Take([&](const Moment& moment) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    in_flight_.erase(std::find_if(in_flight_.begin(), in_flight_.end(),
-                                  [&](const auto& one) { return one.get() == &attempt; }));
-    if (outcome.status.ok()) {
-      input_.reply->Clear();
-      input_.reply->CheckTypeAndMergeFrom(*attempt.reply);
-    }
-    return session_.OnAttemptDone(attempt.number, std::move(outcome), moment);
-  });
+  in_flight_.erase(std::find_if(in_flight_.begin(), in_flight_.end(),
+                                [&](const auto& one) { return one.get() == &attempt; }));
+  if (outcome.status.ok()) {
+    input_.reply->Clear();
+    input_.reply->CheckTypeAndMergeFrom(*attempt.reply);
+  }
+  Take(session_.OnAttemptDone(attempt.number, std::move(outcome), Now()));
 }
 
-void HedgedCall::WaitFor(const Step& step, uint64_t number) {
-  // Threads come here in any order; what an older step waited for does not matter any more.
-  PlainMutexLock lock(&wait_mutex_);
-  if (number < latest_wait_) return;
-  latest_wait_ = number;
+void HedgedCall::WaitFor(const Step& step) {
   wait_.Stop();
-  if (step.kind == Step::Kind::kDone) return;
   const auto self = shared_from_this();
-  const MonotonicTime until = step.kind == Step::Kind::kWait ? step.deadline : step.hedge_at;
+  const MonotonicTime until = waiting_ ? step.deadline : step.hedge_at;
   CallWait::Begin(CallWait::Self(self, &wait_), {until, step.pending, keeper_},
-                  [self, number] { self->OnWake(number); });
+                  [self, number = steps_] {
+                    self->Post([self = self.get(), number] { self->OnWake(number); });
+                  });
 }
 
 void HedgedCall::OnWake(uint64_t number) {
-  absl::InlinedVector<std::shared_ptr<Attempt>, 2> cancelled;
-  bool current;
-  bool waiting;
-  {
-    PlainMutexLock lock(&mutex_);
-    current = !ended_ && steps_ == number;
-    waiting = waiting_;
+  if (parcel_.cancel->cancelled() && !waiting_) {
     // The attempts say that they were cancelled, and that is the end of the call.
-    if (parcel_.cancel->cancelled() && !waiting_) cancelled = in_flight_;
-  }
-  if (!cancelled.empty()) {
-    for (const auto& attempt : cancelled) attempt->cancel.Cancel();
+    for (const auto& attempt : in_flight_) attempt->cancel.Cancel();
     return;
   }
-  if (!current) return;
-  Take([&](const Moment& moment) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return waiting ? session_.OnWaited(moment) : session_.OnHedgeTime(moment);
-  });
+  if (steps_ != number) return;
+  Take(waiting_ ? session_.OnWaited(Now()) : session_.OnHedgeTime(Now()));
 }
 
 void HedgedCall::End(absl::Status status) {
+  std::deque<absl::AnyInvocable<void()>> too_late;
+  {
+    PlainMutexLock lock(&mutex_);
+    ended_ = true;
+    too_late.swap(events_);
+  }
+  wait_.Stop();
+  for (const auto& loser : in_flight_) loser->cancel.Cancel();
+  in_flight_.clear();
   if (entered_) environment_.in_flight.Leave(entry_);
   // The call has left before its caller is told: the caller may close or destroy everything from
   // here.

@@ -4,11 +4,12 @@
 #define MARPC_INVOKER_HEDGED_CALL_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/functional/function_ref.h"
+#include "absl/functional/any_invocable.h"
 #include "google/protobuf/message_lite.h"
 #include "marpc/base/cancel.h"
 #include "marpc/base/plain_mutex.h"
@@ -36,15 +37,20 @@ class HedgedCall final : public std::enable_shared_from_this<HedgedCall> {
     CancelSignal cancel;
   };
 
-  // Takes a step, one thread at a time, and does what it asks for.
-  void Take(absl::FunctionRef<Step(const Moment&)> step);
+  // Something has happened. The thread that finds the call idle handles it, and whatever else
+  // happens meanwhile; another one leaves it to that thread and does not wait: the session runs
+  // code of the user's, and threads of the transport and of the timers come here.
+  void Post(absl::AnyInvocable<void()> event);
+  // The functions from here on are events, or parts of them: they run one at a time, unlocked.
+  void Take(const Step& step);
   void OnAttemptDone(Attempt& attempt, AttemptOutcome outcome);
   // What the latest wait was for has come, unless something else came first.
   void OnWake(uint64_t step);
-  void Begin(std::shared_ptr<Attempt> attempt, const Step& step);
-  // Waits for what step `number` asks for, instead of what the steps before it did.
-  void WaitFor(const Step& step, uint64_t number);
+  void Begin(const Step& step);
+  // Waits for what the latest step asks for, instead of what the steps before it did.
+  void WaitFor(const Step& step);
   void End(absl::Status status);
+  Moment Now() const { return {environment_.clock.Now(), RandomSource::OfThisThread()}; }
 
   const CallEnvironment environment_;
   AsyncCall::Parcel parcel_;
@@ -54,16 +60,17 @@ class HedgedCall final : public std::enable_shared_from_this<HedgedCall> {
   InFlightCalls::Entry entry_;
   bool entered_ = false;
 
-  PlainMutex wait_mutex_;
-  CallWait wait_;
-  uint64_t latest_wait_ ABSL_GUARDED_BY(wait_mutex_) = 0;
-
   PlainMutex mutex_;
-  CallSession session_ ABSL_GUARDED_BY(mutex_);
-  uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // the latest step was kWait
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::InlinedVector<std::shared_ptr<Attempt>, 2> in_flight_ ABSL_GUARDED_BY(mutex_);
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // a thread handles events
+  std::deque<absl::AnyInvocable<void()>> events_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // what comes now comes too late
+
+  // Of the thread that handles events.
+  CallWait wait_;
+  CallSession session_;
+  uint64_t steps_ = 0;
+  bool waiting_ = false;  // the latest step was kWait
+  absl::InlinedVector<std::shared_ptr<Attempt>, 2> in_flight_;
 };
 
 }  // namespace marpc

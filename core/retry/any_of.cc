@@ -16,6 +16,7 @@ class AnyOfPolicy final : public RetryPolicy {
   absl::Status Validate() const override {
     if (members_.empty()) return absl::InvalidArgumentError("AnyOf() was given no policy");
     for (const auto& member : members_) {
+      if (member == nullptr) return absl::InvalidArgumentError("AnyOf() was given a null policy");
       if (absl::Status valid = member->Validate(); !valid.ok()) return valid;
     }
     return absl::OkStatus();

@@ -129,8 +129,8 @@ absl::Status ValidateBackoff(const BackoffSettings& settings) {
   }
   const bool grows = settings.strategy == Strategy::kExponential ||
                      settings.strategy == Strategy::kExponentialRandom;
-  if (grows && !(settings.factor >= 1 && std::isfinite(settings.factor))) {
-    return Invalid(absl::StrCat("the backoff's factor is at least 1, not ", settings.factor));
+  if (grows && !(settings.factor > 0 && std::isfinite(settings.factor))) {
+    return Invalid(absl::StrCat("the backoff's factor is above 0, not ", settings.factor));
   }
   const double jitter = settings.jitter.value_or(0);
   if (!(jitter >= 0 && jitter <= 1)) {

@@ -43,7 +43,10 @@ class BreakAfterSession final : public RetryPolicy {
     return Refused(context, retry_after);
   }
   void End(RetryContext& context) override {
-    if (context.spent() && !context.Memory<bool>(this)) breaker_->Open(context.now());
+    // A session without an attempt says nothing of the peer.
+    if (context.spent() && context.attempt() > 0 && !context.Memory<bool>(this)) {
+      breaker_->Open(context.now());
+    }
   }
 
  private:
@@ -84,9 +87,10 @@ class BreakPerAttempt final : public RetryPolicy {
     CircuitBreaker::Permit permit;
   };
   RetryVerdict Acquire(RetryContext& context) {
+    // First: the probe of a cancelled attempt may be the only one there is.
+    Release(context);
     const CircuitBreaker::Admission admission = breaker_->TryAcquire(context.now());
     if (!admission.allowed) return Refused(context, admission.retry_after);
-    Release(context);
     context.Memory<Held>(this) = {true, admission.permit};
     return RetryVerdict::TryAgain();
   }

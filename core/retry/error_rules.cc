@@ -134,6 +134,15 @@ ErrorRules ErrorRules::All() { return Retrying(ErrorMatcher::Any()); }
 ErrorRules ErrorRules::IdempotentSafe() { return Retrying(ErrorMatcher::When(WasNotExecuted)); }
 ErrorRules ErrorRules::Transient() { return Retrying(ErrorMatcher::When(IsTransient)); }
 
+absl::Status ErrorRules::Validate() const {
+  const auto empty = [](const ErrorMatcher& matcher) { return matcher.empty(); };
+  if (std::any_of(ignore.begin(), ignore.end(), empty) ||
+      std::any_of(retry.begin(), retry.end(), empty)) {
+    return absl::InvalidArgumentError("ErrorMatcher::When() was given an empty function");
+  }
+  return absl::OkStatus();
+}
+
 ErrorRules::Verdict ErrorRules::Judge(const absl::Status& error, ResultView result) const {
   if (error.ok()) {
     if (result.empty() || retry_result == nullptr) return {false, Rule::kNone};

@@ -50,7 +50,9 @@ class ErrorMatcher {
     return ErrorMatcher(std::move(matches));
   }
 
-  bool Matches(const absl::Status& error) const { return matches_(error); }
+  bool Matches(const absl::Status& error) const { return matches_ != nullptr && matches_(error); }
+  // When() was given a null function: it matches nothing, and Classify() refuses it.
+  bool empty() const { return matches_ == nullptr; }
 
  private:
   explicit ErrorMatcher(std::function<bool(const absl::Status&)> matches)
@@ -80,6 +82,9 @@ struct ErrorRules {
   // reason such as ECONNRESET. What was thrown and is no std::exception is none of it.
   static ErrorRules Transient();
 
+  // InvalidArgument where a matcher was given no function.
+  absl::Status Validate() const;
+
   enum class Rule { kRefused, kIgnore, kRetry, kRetryError, kRetryResult, kNone };
   struct Verdict {
     bool retry;
@@ -92,9 +97,10 @@ struct ErrorRules {
 // For logs: "listed in ignore" ...
 absl::string_view RuleInWords(ErrorRules::Rule rule);
 
-// A predicate for results of type T; others, and none, are not retried.
+// A predicate for results of type T; others, and none, are not retried. Null for a null one.
 template <typename T>
 std::function<bool(ResultView)> WhenResult(std::function<bool(const T&)> predicate) {
+  if (predicate == nullptr) return nullptr;
   return [predicate = std::move(predicate)](ResultView result) {
     const T* value = result.As<T>();
     return value != nullptr && predicate(*value);

@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<std::shared_ptr<RetryPolicy>>> ToPolicies(
   };
   BackoffSettings backoff;
   backoff.strategy = BackoffStrategy::kExponential;
-  backoff.initial = policy.initial_backoff;
+  backoff.initial = std::min(policy.initial_backoff, policy.max_backoff);
   backoff.max = policy.max_backoff;
   backoff.factor = policy.backoff_multiplier;
   backoff.jitter = kJitter;

@@ -35,8 +35,12 @@ class Hedging {
   absl::Duration Delay(MonotonicTime now);
 
   // Takes one hedge from the share; false when it is used up.
-  bool TryTake(MonotonicTime now) { return share_.TryWithdraw(now); }
-  void GiveBack(MonotonicTime now) { share_.GiveBack(now); }
+  std::optional<RetryBudget::Withdrawal> TryTake(MonotonicTime now) {
+    return share_.TryWithdraw(now);
+  }
+  void GiveBack(const RetryBudget::Withdrawal& taken, MonotonicTime now) {
+    share_.GiveBack(taken, now);
+  }
 
  private:
   const HedgingSettings settings_;

@@ -49,6 +49,7 @@ class Classification final : public RetryPolicy {
   explicit Classification(ErrorRules rules) : rules_(std::move(rules)) {}
   absl::string_view name() const override { return "classify"; }
   bool JudgesOutcomes() const override { return true; }
+  absl::Status Validate() const override { return rules_.Validate(); }
   RetryVerdict MayTry(RetryContext& context) override {
     if (context.attempt() == 0) return RetryVerdict::TryAgain();
     const ErrorRules::Verdict verdict = rules_.Judge(context.last_error(), context.last_result());
@@ -129,10 +130,14 @@ class BudgetedRetries final : public RetryPolicy {
   }
   void Start(RetryContext& context) override { budget_->Deposit(context.now()); }
   RetryVerdict BeforeRetry(RetryContext& context) override {
-    if (budget_->TryWithdraw(context.now())) return RetryVerdict::TryAgain();
-    return RetryVerdict::Spent("the retry budget is spent");
+    const auto withdrawal = budget_->TryWithdraw(context.now());
+    if (!withdrawal.has_value()) return RetryVerdict::Spent("the retry budget is spent");
+    context.Memory<RetryBudget::Withdrawal>(this) = *withdrawal;
+    return RetryVerdict::TryAgain();
   }
-  void Dropped(RetryContext& context) override { budget_->GiveBack(context.now()); }
+  void Dropped(RetryContext& context) override {
+    budget_->GiveBack(context.Memory<RetryBudget::Withdrawal>(this), context.now());
+  }
 
  private:
   const std::shared_ptr<RetryBudget> budget_;

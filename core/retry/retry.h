@@ -90,6 +90,7 @@ class BasicRetry {
     return With(RetryWhen(std::move(wanted)));
   }
   static BasicRetry WhenError(std::function<bool(const absl::Status&)> wanted) {
+    if (wanted == nullptr) return When(nullptr);
     return When([wanted = std::move(wanted)](const RetryContext& context) {
       return !context.last_error().ok() && wanted(context.last_error());
     });
@@ -109,6 +110,7 @@ class BasicRetry {
   // InvalidArgument.
   template <typename T>
   static BasicRetry WhenResult(std::function<bool(const T&)> wanted) {
+    if (wanted == nullptr) return When(nullptr);
     BasicRetry retry = When([wanted = std::move(wanted)](const RetryContext& context) {
       const T* result = context.last_result().template As<T>();
       return result != nullptr && wanted(*result);
@@ -201,10 +203,11 @@ class BasicRetry {
     using Answer = retry_internal::AnswerOf<Fn>;
     if (absl::Status flaw = Check<Answer>(call); !flaw.ok()) return flaw;
     RetrySession session(spec_.sealed(), {call.deadline, call.cancel.get()}, Random());
-    Operation<std::remove_reference_t<Fn>, Answer> operation(fn);
+    std::optional<Answer> answer;
+    Operation<std::remove_reference_t<Fn>, Answer> operation(fn, answer);
     RunToEnd(session, session.Start(spec_.environment().clock->Now()), operation,
              spec_.environment(), call.cancel.get());
-    return Settle<Answer>(session, std::move(operation.answer), call.report);
+    return Settle<Answer>(session, answer, call.report);
   }
 
   // Without a thread that waits: `start` begins an attempt and returns; its second argument is to
@@ -223,8 +226,8 @@ class BasicRetry {
     using Answer = AsyncAnswer<T>;
     if (absl::Status flaw = Check<Answer>(call); !flaw.ok()) return done(std::move(flaw));
     auto settle = [retry = *this, report = call.report](RetrySession& session,
-                                                        std::optional<Answer> answer) {
-      return retry.template Settle<Answer>(session, std::move(answer), report);
+                                                        std::optional<Answer>& answer) {
+      return retry.template Settle<Answer>(session, answer, report);
     };
     retry_internal::StartAsync<T>(spec_, call, timers, std::move(start), std::move(settle),
                                   std::move(done));
@@ -238,7 +241,7 @@ class BasicRetry {
 
   template <typename Fn, typename Answer>
   struct Operation final : RetryOperation {
-    explicit Operation(Fn& fn) : fn(fn) {}
+    Operation(Fn& fn, std::optional<Answer>& answer) : fn(fn), answer(answer) {}
     RetryOutcome Attempt(RetryContext& context) override {
       answer.reset();
       answer.emplace(retry_internal::AnswerBy<Answer>(
@@ -246,7 +249,7 @@ class BasicRetry {
       return retry_internal::OutcomeOf(*answer);
     }
     Fn& fn;
-    std::optional<Answer> answer;
+    std::optional<Answer>& answer;  // outlives the fallback, which may look at it
   };
 
   BasicRetry(RetrySpec spec, F fallback)
@@ -287,11 +290,11 @@ class BasicRetry {
     return flaw;
   }
 
-  // What the caller gets of a session that is done.
+  // What the caller gets of a session that is done. Moves out of `answer`, after the fallback.
   template <typename Answer>
-  Answer Settle(RetrySession& session, std::optional<Answer> answer, RetryReport* report) const {
+  Answer Settle(RetrySession& session, std::optional<Answer>& answer, RetryReport* report) const {
     retry_internal::Settled<Answer> settled =
-        retry_internal::AskFallback<Answer>(spec_, *fallback_, session, std::move(answer));
+        retry_internal::AskFallback<Answer>(spec_, *fallback_, session, answer);
     if (report != nullptr) {
       FillReport(session, *report);
       report->fallback_ran = settled.fallback_ran;

@@ -79,7 +79,7 @@ template <typename T>
 class TypedAsyncRun final : public AsyncRun {
  public:
   using Answer = AsyncAnswer<T>;
-  using Settle = absl::AnyInvocable<Answer(RetrySession&, std::optional<Answer>)>;
+  using Settle = absl::AnyInvocable<Answer(RetrySession&, std::optional<Answer>&)>;
 
   TypedAsyncRun(const RetrySpec& spec, const RetryCall& call, TimerQueue& timers,
                 AsyncAttempt<T> start, Settle settle, AsyncDone<T> done)
@@ -114,7 +114,7 @@ class TypedAsyncRun final : public AsyncRun {
   }
 
   void Finish(RetrySession& session) override {
-    Answer answer = settle_(session, std::move(answer_));
+    Answer answer = settle_(session, answer_);
     AsyncDone<T> done = std::move(done_);
     done(std::move(answer));
   }

@@ -66,20 +66,24 @@ RetryBudget::RetryBudget(const RetryBudgetSettings& settings, MonotonicTime now)
   Add(0, TokensFor(settings.initial, settings));
 }
 
-bool RetryBudget::TryWithdraw(MonotonicTime now) {
+std::optional<RetryBudget::Withdrawal> RetryBudget::TryWithdraw(MonotonicTime now) {
   PlainMutexLock lock(&mutex_);
   Advance(now);
-  if (tokens_ < per_retry_) return false;
+  if (tokens_ < per_retry_) return std::nullopt;
+  const Withdrawal withdrawal(bucket_.front().expires);
   TakeOldest(per_retry_);
-  return true;
+  return withdrawal;
 }
 
 bool RetryBudget::CanWithdraw(MonotonicTime now) { return Balance(now) >= per_retry_; }
 
-void RetryBudget::GiveBack(MonotonicTime now) {
+void RetryBudget::GiveBack(const Withdrawal& withdrawal, MonotonicTime now) {
   PlainMutexLock lock(&mutex_);
-  // The tokens taken last were the oldest then; what is left is not older.
-  bucket_.push_front({last_taken_expires_, per_retry_});
+  // Other retries may have taken or given back since.
+  const auto younger = std::find_if(bucket_.begin(), bucket_.end(), [&](const Batch& batch) {
+    return batch.expires >= withdrawal.expires_;
+  });
+  bucket_.insert(younger, {withdrawal.expires_, per_retry_});
   tokens_ += per_retry_;
   Advance(now);
 }
@@ -126,7 +130,6 @@ void RetryBudget::TakeOldest(int64_t tokens) {
   tokens_ -= tokens;
   while (tokens > 0) {
     Batch& oldest = bucket_.front();
-    last_taken_expires_ = oldest.expires;
     const int64_t taken = std::min(tokens, oldest.tokens);
     tokens -= taken;
     oldest.tokens -= taken;

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -35,14 +36,25 @@ class RetryBudget {
   // A call starts. Takes no lock and allocates nothing.
   void Deposit(MonotonicTime now) { deposits_.Add(now.nanos() - born_); }
 
-  // Takes the tokens of one retry, the oldest first. False, and nothing taken, when there are too
+  // What one retry has taken, to be given back.
+  class Withdrawal {
+   public:
+    Withdrawal() = default;
+
+   private:
+    friend class RetryBudget;
+    explicit Withdrawal(int64_t expires) : expires_(expires) {}
+    int64_t expires_ = 0;  // the oldest token
+  };
+
+  // Takes the tokens of one retry, the oldest first. None, and nothing taken, when there are too
   // few.
-  bool TryWithdraw(MonotonicTime now);
+  std::optional<Withdrawal> TryWithdraw(MonotonicTime now);
   // Would TryWithdraw() succeed?
   bool CanWithdraw(MonotonicTime now);
-  // A retry that was taken for does not happen after all: its tokens come back, as old as they
-  // were.
-  void GiveBack(MonotonicTime now);
+  // A retry that was taken for does not happen after all: its tokens come back, as old as the
+  // oldest of them was.
+  void GiveBack(const Withdrawal& withdrawal, MonotonicTime now);
 
   // The tokens there are, and what a retry takes of them.
   int64_t Balance(MonotonicTime now);
@@ -73,7 +85,6 @@ class RetryBudget {
   std::deque<Batch> bucket_ ABSL_GUARDED_BY(mutex_);  // the oldest first
   int64_t tokens_ ABSL_GUARDED_BY(mutex_) = 0;        // in the bucket
   int64_t seconds_ ABSL_GUARDED_BY(mutex_) = 0;       // of the floor, added so far
-  int64_t last_taken_expires_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace marpc

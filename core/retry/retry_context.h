@@ -99,7 +99,8 @@ class RetryContext {
   int attempt() const { return attempt_; }
   // Of the last attempt; OK when it gave a result, and before the first.
   const absl::Status& last_error() const { return last_error_; }
-  // Of the last attempt; empty when it failed, and before the first.
+  // Of the last attempt; empty when it failed, before the first, and while an attempt runs: the
+  // operation does not see what it returned before.
   ResultView last_result() const { return last_result_; }
   // The last attempt's instance; empty where there are none.
   const std::string& instance() const { return instance_; }

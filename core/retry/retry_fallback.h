@@ -54,10 +54,11 @@ struct Settled {
   }
 };
 
-// `answer` is the last attempt's; none where there was no attempt.
+// `answer` is the last attempt's; none where there was no attempt. The context's result refers to
+// it, so that it is moved from only where the fallback is not asked.
 template <typename Answer, typename F>
 Settled<Answer> AskFallback(const RetrySpec& spec, const F& fallback, RetrySession& session,
-                            std::optional<Answer> answer) {
+                            std::optional<Answer>& answer) {
   const absl::Status& error =
       session.error().ok() ? session.context().last_error() : session.error();
   if constexpr (!std::is_same_v<F, NoFallback>) {

@@ -136,6 +136,8 @@ RetryStep RetrySession::BeginAttempt() {
   ++context_.attempt_;
   context_.pushback_.reset();
   context_.never_sent_ = false;
+  // What it refers to is the operation's, which may let go of it now.
+  context_.last_result_ = ResultView();
   context_.attempt_deadline_ = context_.deadline();
   if (stack_->attempt_timeout > absl::ZeroDuration()) {
     context_.attempt_deadline_ =

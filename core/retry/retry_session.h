@@ -57,7 +57,7 @@ struct RetryStep {
 struct RetryOutcome {
   // OK: it gave a result.
   absl::Status error = absl::OkStatus();
-  // Must stay valid until the next attempt begins, or the session ends.
+  // Must stay valid until the next attempt begins, or the session and its fallback have ended.
   ResultView result = ResultView();
   // Who was asked, for logs; empty where that makes no sense.
   std::string instance = "";

@@ -41,6 +41,9 @@ absl::Status RetrySpec::FindFlaw() const {
     if (policy == nullptr) return absl::InvalidArgumentError("a retry policy is null");
     if (absl::Status valid = policy->Validate(); !valid.ok()) return valid;
   }
+  for (const auto& listener : draft_.listeners) {
+    if (listener == nullptr) return absl::InvalidArgumentError("a retry listener is null");
+  }
   if (draft_.policies.empty() && !wait_.has_value()) {
     return absl::InvalidArgumentError(
         "it has no policy; add one that ends it, for example .Max(3) or .Within(absl::Seconds(5))");

@@ -98,7 +98,7 @@ class StatefulRetry {
       history->session.GoOnWith(call.deadline, call.cancel.get());
     }
     if (!progress.exhausted) Advance(*history, fn, plain, progress);
-    retry_internal::Settled<Answer> settled = Settle(*history, std::move(progress), key);
+    retry_internal::Settled<Answer> settled = Settle(*history, progress, key);
     if (call.report != nullptr) Report(*history, settled, *call.report);
     if (progress.keep && lease.has_value()) {
       history->session.GoOnWith(MonotonicTime::InfiniteFuture(), nullptr);
@@ -135,7 +135,7 @@ class StatefulRetry {
   void Advance(History& history, Fn& fn, const RetryCall& call, Progress<Answer>& progress) const {
     RetrySession& session = history.session;
     RetryStep& step = history.next;
-    typename BasicRetry<F>::template Operation<Fn, Answer> operation(fn);
+    typename BasicRetry<F>::template Operation<Fn, Answer> operation(fn, progress.answer);
     while (step.kind != RetryStep::Kind::kDone) {
       if (step.kind == RetryStep::Kind::kWait) {
         Sleep(step.until, call.cancel.get());
@@ -156,7 +156,6 @@ class StatefulRetry {
     // Nothing left, and nobody saw the error.
     progress.exhausted =
         !progress.keep && session.error().ok() && !session.context().last_error().ok();
-    progress.answer = std::move(operation.answer);
   }
 
   void Sleep(MonotonicTime until, CancelSignal* cancel) const {
@@ -164,13 +163,13 @@ class StatefulRetry {
   }
 
   template <typename Answer>
-  retry_internal::Settled<Answer> Settle(History& history, Progress<Answer>&& progress,
+  retry_internal::Settled<Answer> Settle(History& history, Progress<Answer>& progress,
                                          absl::string_view key) const {
     RetrySession& session = history.session;
     if (progress.keep) return {*std::move(progress.answer), false};
     if (!progress.exhausted) {
       return retry_internal::AskFallback<Answer>(retry_.spec_, *retry_.fallback_, session,
-                                                 std::move(progress.answer));
+                                                 progress.answer);
     }
     const absl::Status& error = session.context().last_error();
     if constexpr (!std::is_same_v<F, retry_internal::NoFallback>) {

@@ -11,8 +11,7 @@ class ThrottledRetries final : public RetryPolicy {
  public:
   ThrottledRetries(std::shared_ptr<RetryThrottle> throttle,
                    std::function<bool(const absl::Status&)> counts)
-      : throttle_(std::move(throttle)),
-        counts_(counts != nullptr ? std::move(counts) : SpeaksAgainstThePeer) {}
+      : throttle_(std::move(throttle)), counts_(counts != nullptr ? std::move(counts) : Fails) {}
   absl::string_view name() const override { return "throttle"; }
   absl::Status Validate() const override {
     if (throttle_ != nullptr) return absl::OkStatus();
@@ -31,6 +30,10 @@ class ThrottledRetries final : public RetryPolicy {
   }
 
  private:
+  // A cancelled attempt says nothing.
+  static bool Fails(const absl::Status& error) {
+    return !absl::IsCancelled(error) && SpeaksAgainstThePeer(error);
+  }
   static bool RetriesForbidden(const RetryContext& context) {
     return context.pushback().value_or(absl::ZeroDuration()) < absl::ZeroDuration();
   }

@@ -206,6 +206,34 @@ TEST_F(AsyncCallTest, ClosingEndsCallsThatWaitAndLetsNoneIn) {
   EXPECT_EQ(GetErrorInfo(late.Wait())->reason(), reason::kClosed);
 }
 
+TEST_F(AsyncCallTest, StoppedTimersEndWhatWaits) {
+  ScriptedService service(Retrying(1, absl::Hours(1)),
+                          [](const AttemptRequest&, auto done) { done(Lost()); });
+  Call call;
+  call.Start(service, Environment(service));
+  timers_.Stop();
+  EXPECT_EQ(call.Wait().code(), absl::StatusCode::kCancelled);
+  Call late;
+  late.Start(service, Environment(service));
+  EXPECT_EQ(late.Wait().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(AsyncCallTest, StoppedTimersEndTheWaitForAnotherCallsAnswer) {
+  MethodSettings settings;
+  settings.cache.enabled = true;
+  ScriptedConnection::Done fetch;
+  ScriptedService service(settings,
+                          [&](const AttemptRequest&, auto done) { fetch = std::move(done); });
+  Call leader;
+  leader.Start(service, Environment(service));
+  Call follower;
+  follower.Start(service, Environment(service));
+  timers_.Stop();
+  EXPECT_EQ(follower.Wait().code(), absl::StatusCode::kCancelled);
+  fetch({});
+  EXPECT_TRUE(leader.Wait().ok());
+}
+
 TEST_F(AsyncCallTest, ACallbackMayMakeTheNextCall) {
   ScriptedService service({}, [](const AttemptRequest&, auto done) { done({}); });
   Call second;

@@ -8,6 +8,7 @@
 #include "google/protobuf/wrappers.pb.h"
 #include "gtest/gtest.h"
 #include "tests/invoker/scripted_connection.h"
+#include "tests/support/shifted_wall_clock.h"
 
 namespace marpc {
 namespace {
@@ -96,6 +97,16 @@ TEST(BlockingCallTest, AFollowerWaitsForTheOneThatFetches) {
   following.join();
   EXPECT_EQ(follower.reply(), "one");
   EXPECT_EQ(service.connection().attempts(), 1);
+}
+
+TEST(BlockingCallTest, AShiftOfTheWallClockProlongsNoBackoff) {
+  const testing::ShiftedWallClock shifted;
+  ScriptedService service(Retrying(1, absl::Milliseconds(5)),
+                          [](const AttemptRequest& request, auto done) {
+                            if (request.previous_attempts < 1) return done(Lost());
+                            done({});
+                          });
+  EXPECT_TRUE(Call(service).Run().ok());
 }
 
 TEST(BlockingCallTest, ACancelledFollowerLeavesTheOthersAlone) {

@@ -79,6 +79,24 @@ class Silent : public CancelSignal::Observer {
   absl::Notification cancelled_;
 };
 
+// Ends its After() when the test lets it.
+class BlockingFilter final : public Filter {
+ public:
+  BlockingFilter(absl::Notification& asked, absl::Notification& go_on)
+      : asked_(asked), go_on_(go_on) {}
+  absl::string_view name() const override { return "blocking"; }
+  int order() const override { return 100; }
+  Verdict Before(FilterCall&) override { return Verdict::Continue(); }
+  void After(FilterCall&, const absl::Status&) override {
+    asked_.Notify();
+    go_on_.WaitForNotification();
+  }
+
+ private:
+  absl::Notification& asked_;
+  absl::Notification& go_on_;
+};
+
 class HedgedCallTest : public ::testing::Test {
  protected:
   void Start(ScriptedService& service) {
@@ -185,6 +203,35 @@ TEST_F(HedgedCallTest, WhenAllAreLostARetryFollowsAfterItsBackoff) {
   EXPECT_TRUE(Wait().ok()) << status_;
   EXPECT_EQ(reply_.value(), "again");
   EXPECT_EQ(service.counters().retries.load(), 1u);
+}
+
+TEST_F(HedgedCallTest, StoppedTimersEndABackoff) {
+  MethodSettings settings = Hedged(absl::Hours(1));
+  settings.retry.max_retries = 1;
+  settings.retry.backoff.initial = absl::Hours(1);
+  settings.retry.backoff.max = absl::Hours(1);
+  ScriptedService service(settings, [](const AttemptRequest&, auto done) { done(Lost()); });
+  Start(service);
+  timers_.Stop();
+  EXPECT_EQ(Wait().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(HedgedCallTest, CodeOfTheUsersThatTakesItsTimeHoldsUpNobodyElse) {
+  // The hedge's answer meets a filter that goes on only when the first attempt has ended, too.
+  absl::Notification asked;
+  absl::Notification others_gone;
+  Silent silent;
+  ScriptedService service(
+      Hedged(),
+      {[&](const AttemptRequest& r, auto done) { silent.Start(r, std::move(done)); },
+       [&](const AttemptRequest& r, auto done) { Answer(r, done, "b"); }},
+      std::make_shared<BlockingFilter>(asked, others_gone));
+  Start(service);
+  ASSERT_TRUE(asked.WaitForNotificationWithTimeout(kPatience));
+  silent.End(AttemptOutcome());  // would wait for the filter
+  others_gone.Notify();
+  EXPECT_TRUE(Wait().ok());
+  EXPECT_EQ(reply_.value(), "b");
 }
 
 TEST_F(HedgedCallTest, AttemptsThatEndTogetherEndTheCallOnce) {

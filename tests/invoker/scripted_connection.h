@@ -14,6 +14,7 @@
 #include "google/protobuf/wrappers.pb.h"
 #include "marpc/base/timer_queue.h"
 #include "marpc/filter/cache_filter.h"
+#include "marpc/filter/filter.h"
 #include "marpc/invoker/connected_instance.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/loadbalance/round_robin.h"
@@ -52,12 +53,14 @@ class ScriptedConnection final : public Connection {
 // A service on the real clock with one instance for each script: "a", "b" ...
 class ScriptedService {
  public:
-  ScriptedService(MethodSettings settings, std::vector<ScriptedConnection::Script> scripts)
+  ScriptedService(MethodSettings settings, std::vector<ScriptedConnection::Script> scripts,
+                  std::shared_ptr<Filter> filter = nullptr)
       : cell_(nullptr) {
     auto policy = std::make_shared<MethodPolicy>();
     policy->method = &method_;
     policy->idempotent = true;
     if (settings.cache.enabled) policy->filters.push_back(cache_);
+    if (filter != nullptr) policy->filters.push_back(std::move(filter));
     if (settings.retry.hedging.enabled) {
       policy->hedging = std::make_shared<Hedging>(settings.retry.hedging, Clock::Real().Now());
     }

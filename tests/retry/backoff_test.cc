@@ -203,7 +203,8 @@ TEST(BackoffTest, ValidateNamesWhatCannotBe) {
   const absl::Duration second = absl::Seconds(1);
   EXPECT_THAT(fault(Backoff::Fixed(-kMs)), HasSubstr("negative"));
   EXPECT_THAT(fault(Backoff::Exponential(second, kMs)), HasSubstr("(1ms) is below its first (1s)"));
-  EXPECT_THAT(fault(Backoff::Exponential(kMs, second, 0.5)), HasSubstr("at least 1, not 0.5"));
+  EXPECT_THAT(fault(Backoff::Exponential(kMs, second, 0)), HasSubstr("above 0, not 0"));
+  EXPECT_TRUE(Backoff::Exponential(kMs, second, 0.5).Validate().ok()) << "it shrinks";
   EXPECT_THAT(fault(Backoff::Uniform(second, kMs)), HasSubstr("min <= max"));
   EXPECT_THAT(fault(Backoff::Uniform(-kMs, second)), HasSubstr("0 <= min"));
   EXPECT_THAT(fault(Backoff::List({})), HasSubstr("at least one delay"));

@@ -37,6 +37,7 @@ class PoliciesTest : public ::testing::Test {
 
   testing::VirtualTime time_;
   RetryReport report_;
+  int calls_ = 0;
 };
 
 TEST_F(PoliciesTest, AttemptsCountTheFirstOneAndRetriesDoNot) {
@@ -131,6 +132,13 @@ TEST_F(PoliciesTest, AThrottleHearsOfEveryAttemptAndStopsRetriesAtHalf) {
       })
       .IgnoreError();
   EXPECT_EQ(throttle->tokens(), 2.5) << "but a word against retries is";
+  retry.Call([] { return absl::CancelledError(""); }).IgnoreError();
+  EXPECT_EQ(throttle->tokens(), 2.5) << "a cancelled attempt says nothing";
+  const auto all = [](const absl::Status&) { return true; };
+  With({MaxAttempts(1), Throttle(throttle, all)})
+      .Call([] { return absl::CancelledError(""); })
+      .IgnoreError();
+  EXPECT_EQ(throttle->tokens(), 1.5) << "unless it is said that it counts";
 }
 
 TEST_F(PoliciesTest, RulesJudgeErrorsAndResults) {
@@ -161,6 +169,45 @@ TEST_F(PoliciesTest, AGrpcPolicyIsCheckedAndTurnedIntoAStack) {
   ASSERT_EQ(report_.waits.size(), 4u);
   EXPECT_GE(report_.waits[0], absl::Milliseconds(80));
   EXPECT_LE(report_.waits[3], absl::Milliseconds(180));
+}
+
+TEST_F(PoliciesTest, AGrpcPolicyThatShrinksOrIsCappedAtOnceCanBeUsed) {
+  GrpcRetryPolicy policy = {.max_attempts = 4,
+                            .initial_backoff = absl::Milliseconds(100),
+                            .max_backoff = absl::Milliseconds(100),
+                            .backoff_multiplier = 0.5,
+                            .retryable_status_codes = {absl::StatusCode::kUnavailable}};
+  EXPECT_EQ(Attempts(With(*ToPolicies(policy))), 4) << report_.end_reason;
+  ASSERT_EQ(report_.waits.size(), 3u);
+  EXPECT_GE(report_.waits[2], absl::Milliseconds(20));
+  EXPECT_LE(report_.waits[2], absl::Milliseconds(30));
+  policy.max_backoff = absl::Milliseconds(40);
+  policy.backoff_multiplier = 2;
+  EXPECT_EQ(Attempts(With(*ToPolicies(policy))), 4) << report_.end_reason;
+  EXPECT_LE(report_.waits[0], absl::Milliseconds(48));
+}
+
+TEST_F(PoliciesTest, WhatIsNullIsRefusedBeforeAnyCall) {
+  const auto refused = [this](const Retry& retry) {
+    return absl::IsInvalidArgument(
+        retry.Log(nullptr).Call([this] { return ++calls_, 1; }).status());
+  };
+  EXPECT_TRUE(refused(With({AnyOf({MaxAttempts(2), nullptr})})));
+  EXPECT_TRUE(refused(Retry::OnError().Max(2).Listener(nullptr)));
+  EXPECT_TRUE(refused(Retry::When(nullptr).Max(2)));
+  EXPECT_TRUE(refused(Retry::WhenError(nullptr).Max(2)));
+  EXPECT_TRUE(refused(Retry::WhenResult<int>(nullptr).Max(2)));
+  ErrorRules rules;
+  rules.ignore = {ErrorMatcher::When(nullptr)};
+  EXPECT_TRUE(refused(With({Classify(rules), MaxAttempts(2)})));
+  rules.ignore = {};
+  rules.retry = {ErrorMatcher::When(nullptr)};
+  EXPECT_TRUE(refused(With({Classify(rules), MaxAttempts(2)})));
+  EXPECT_EQ(calls_, 0);
+  EXPECT_FALSE(rules.Judge(absl::UnavailableError(""), ResultView()).retry);
+  rules.retry_result = WhenResult<int>(nullptr);
+  const int result = 0;
+  EXPECT_FALSE(rules.Judge(absl::OkStatus(), ResultView(result)).retry);
 }
 
 TEST_F(PoliciesTest, AnyOfGoesOnWhileOneOfThemWould) {
@@ -217,6 +264,32 @@ TEST_F(PoliciesTest, ASuccessOnTheLastAttemptAndAFinalErrorLeaveTheBreakerClosed
       .Call([] { return absl::NotFoundError(""); })
       .IgnoreError();
   EXPECT_FALSE(breaker->IsOpen(time_.clock.Now()));
+}
+
+TEST_F(PoliciesTest, ASessionWithoutAnAttemptLeavesTheBreakerClosed) {
+  const auto breaker = std::make_shared<SessionBreaker>(absl::Seconds(10));
+  const absl::Status late = With({MaxAttempts(2), Breaker(breaker)})
+                                .Call([] { return absl::OkStatus(); },
+                                      {.report = &report_, .deadline = time_.clock.Now()});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+  EXPECT_TRUE(report_.spent);
+  EXPECT_EQ(report_.attempts, 0);
+  EXPECT_FALSE(breaker->IsOpen(time_.clock.Now()));
+}
+
+TEST_F(PoliciesTest, ACancelledProbeDoesNotRefuseItsOwnRetry) {
+  CircuitBreakerSettings settings;
+  settings.enabled = true;
+  settings.fault_limit = 1;
+  const auto breaker = std::make_shared<CircuitBreaker>(settings);
+  breaker->OnFailure(breaker->TryAcquire(time_.clock.Now()).permit, time_.clock.Now());
+  time_.clock.Advance(settings.half_open_initial_delay);
+  int calls = 0;
+  const absl::Status status = With({MaxAttempts(2), Breaker(breaker)}).Call([&] {
+    return ++calls < 2 ? absl::CancelledError("") : absl::OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(calls, 2);
 }
 
 TEST_F(PoliciesTest, ACircuitBreakerIsAskedBeforeEveryAttempt) {

@@ -98,6 +98,25 @@ TEST_F(RetryAsyncTest, TheFallbackAnswers) {
   EXPECT_EQ(report_.answered_by, RetryReport::AnsweredBy::kFallback);
 }
 
+TEST_F(RetryAsyncTest, TheFallbackSeesTheResultThatIsNotWanted) {
+  absl::Notification ended;
+  const std::string pending = "PENDING, and too long to lie in the string object itself";
+  std::string got;
+  Retry::WhenReturns(pending)
+      .Max(2)
+      .Log(nullptr)
+      .Fallback([](RetryContext& context) { return *context.last_result().As<std::string>(); })
+      .CallAsync<std::string>(
+          [&](RetryContext&, AsyncDone<std::string> complete) { complete(pending); },
+          [&](absl::StatusOr<std::string> result) {
+            got = *result;
+            ended.Notify();
+          },
+          timers_);
+  ended.WaitForNotification();
+  EXPECT_EQ(got, pending);
+}
+
 TEST_F(RetryAsyncTest, CancellationDuringAWaitEndsItAtOnce) {
   const auto cancel = std::make_shared<CancelSignal>();
   std::thread canceller;

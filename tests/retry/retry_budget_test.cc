@@ -121,9 +121,10 @@ TEST_F(RetryBudgetTest, ALongSilenceLeavesNothingBehind) {
 
 TEST_F(RetryBudgetTest, ARetryThatIsGivenBackCanBeTakenAgain) {
   RetryBudget budget(Settings(1, 1, absl::Seconds(1)), clock_.Now());
-  EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
+  const auto withdrawal = budget.TryWithdraw(clock_.Now());
+  ASSERT_TRUE(withdrawal.has_value());
   EXPECT_FALSE(budget.TryWithdraw(clock_.Now()));
-  budget.GiveBack(clock_.Now());
+  budget.GiveBack(*withdrawal, clock_.Now());
   EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
 }
 
@@ -131,9 +132,39 @@ TEST_F(RetryBudgetTest, WhatIsGivenBackIsNotYoungerThanItWas) {
   RetryBudget budget(Settings(1, 0), clock_.Now());
   Deposit(budget, 1);
   clock_.Advance(absl::Seconds(9));
-  EXPECT_TRUE(budget.TryWithdraw(clock_.Now()));
-  budget.GiveBack(clock_.Now());
+  const auto withdrawal = budget.TryWithdraw(clock_.Now());
+  ASSERT_TRUE(withdrawal.has_value());
+  budget.GiveBack(*withdrawal, clock_.Now());
   EXPECT_EQ(budget.Balance(clock_.Now()), 1);
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 0);
+}
+
+TEST_F(RetryBudgetTest, WhatIsGivenBackIsAsOldAsItWasWhateverWasTakenSince) {
+  RetryBudget budget(Settings(1, 0), clock_.Now());
+  Deposit(budget, 1);
+  clock_.Advance(absl::Seconds(4));
+  Deposit(budget, 1);
+  const auto old = budget.TryWithdraw(clock_.Now());
+  const auto young = budget.TryWithdraw(clock_.Now());
+  ASSERT_TRUE(old.has_value() && young.has_value());
+  budget.GiveBack(*young, clock_.Now());
+  budget.GiveBack(*old, clock_.Now());
+  EXPECT_EQ(budget.Balance(clock_.Now()), 2);
+  clock_.Advance(absl::Seconds(6));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 1) << "the older one has had its time";
+  clock_.Advance(absl::Seconds(4));
+  EXPECT_EQ(budget.Balance(clock_.Now()), 0);
+}
+
+TEST_F(RetryBudgetTest, TokensOfSeveralAgesComeBackAsTheOldest) {
+  RetryBudget budget(Settings(0.5, 0), clock_.Now());
+  Deposit(budget, 1);
+  clock_.Advance(absl::Seconds(9));
+  Deposit(budget, 1);
+  const auto both = budget.TryWithdraw(clock_.Now());
+  ASSERT_TRUE(both.has_value());
+  budget.GiveBack(*both, clock_.Now());
   clock_.Advance(absl::Seconds(1));
   EXPECT_EQ(budget.Balance(clock_.Now()), 0);
 }
@@ -145,7 +176,8 @@ TEST_F(RetryBudgetTest, UnderLoadThatAllFailsRetriesStayWithinTheirShare) {
   int retries = 0;
   for (int i = 0; i < kSeconds * kPerSecond; ++i) {
     budget.Deposit(clock_.Now());
-    for (int attempt = 0; attempt < 3; ++attempt) retries += budget.TryWithdraw(clock_.Now());
+    for (int attempt = 0; attempt < 3; ++attempt)
+      retries += budget.TryWithdraw(clock_.Now()).has_value();
     clock_.Advance(absl::Seconds(1) / kPerSecond);
   }
   const int floor = 1 * (kSeconds + 10);

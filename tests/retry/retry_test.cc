@@ -222,6 +222,27 @@ TEST_F(RetryTest, TheFallbackAnswersForAResultThatIsNotWanted) {
             true);
 }
 
+TEST_F(RetryTest, TheFallbackSeesTheResultThatIsNotWanted) {
+  const auto last = [](RetryContext& context) {
+    const std::string* result = context.last_result().As<std::string>();
+    return result == nullptr ? std::string("none") : "saw " + *result;
+  };
+  const std::string pending = "PENDING, and too long to lie in the string object itself";
+  EXPECT_EQ(*Under(Retry::WhenReturns(pending).Max(2).Fallback(last)).Call([&] { return pending; }),
+            "saw " + pending);
+}
+
+TEST_F(RetryTest, AnOperationDoesNotSeeTheResultItReturnedBefore) {
+  int seen = 0;
+  Under(Retry::WhenReturns<int>(7).Max(3))
+      .Call([&](RetryContext& context) {
+        seen += !context.last_result().empty();
+        return 7;
+      })
+      .IgnoreError();
+  EXPECT_EQ(seen, 0) << "it is gone by then";
+}
+
 TEST_F(RetryTest, CancellationDuringAWaitEndsItAtOnce) {
   const auto cancel = std::make_shared<CancelSignal>();
   time_.on_sleep = [&](MonotonicTime, CancelSignal* signal) {

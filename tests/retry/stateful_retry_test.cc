@@ -69,6 +69,19 @@ TEST_F(StatefulRetryTest, ExhaustedWithoutAFallbackIsAnErrorThatSaysSoOnce) {
   EXPECT_EQ(calls_, 2);
 }
 
+TEST_F(StatefulRetryTest, TheFallbackSeesTheResultThatIsNotWanted) {
+  const std::string pending = "PENDING, and too long to lie in the string object itself";
+  const auto retry = Stateful(Retry::WhenReturns(pending)
+                                  .Max(2)
+                                  .Using(time_.environment())
+                                  .Log(nullptr)
+                                  .Fallback([](RetryContext& context) {
+                                    return "saw " + *context.last_result().As<std::string>();
+                                  }));
+  const absl::StatusOr<std::string> result = retry.Call("m1", [&] { return pending; });
+  EXPECT_EQ(*result, "saw " + pending);
+}
+
 TEST_F(StatefulRetryTest, ASuccessForgetsTheHistory) {
   const auto retry = Stateful(Base(2));
   retry.Call("m1", Failing()).IgnoreError();

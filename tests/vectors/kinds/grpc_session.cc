@@ -75,7 +75,9 @@ Json RunGrpcPolicyValidation(const VectorCase& vector) {
                  {"retryableStatusCodes", {"UNAVAILABLE"}}};
     json.update(event);
     const GrpcRetryPolicy policy = ToPolicy(json);
-    if (!policy.Validate().ok()) {
+    const auto policies = ToPolicies(policy);
+    // What is valid can be used for a call.
+    if (!policies.ok() || !Retry::With(*policies).Call([] { return absl::OkStatus(); }).ok()) {
       got.push_back("invalid");
     } else if (policy.effective_max_attempts() != policy.max_attempts) {
       got.push_back(absl::StrCat("ok(as ", policy.effective_max_attempts(), ")"));

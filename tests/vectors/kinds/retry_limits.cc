@@ -41,7 +41,7 @@ class Bucket {
     } else if (op == "request") {
       if (budget_ != nullptr) budget_->Deposit(clock_.Now());
     } else if (op == "take") {
-      got["ok"] = budget_ == nullptr || budget_->TryWithdraw(clock_.Now());
+      got["ok"] = budget_ == nullptr || budget_->TryWithdraw(clock_.Now()).has_value();
     } else if (op == "peek") {
       got["ok"] = budget_ == nullptr || budget_->CanWithdraw(clock_.Now());
     } else if (op == "advance") {
