@@ -80,10 +80,8 @@ absl::Status ServiceRuntime::WaitForList() {
       context_->registry->state().connection == RegistryState::Connection::kConnected;
   const MonotonicTime now = context_->clock.Now();
   const MonotonicTime until = (connected ? now : context_->created_at) + timeout;
-  const auto ready = [this]()
-                         ABSL_NO_THREAD_SAFETY_ANALYSIS { return list_ != nullptr || closed_; };
+  list_known_.WaitFor(until - now);
   absl::MutexLock lock(&mutex_);
-  mutex_.AwaitWithTimeout(absl::Condition(&ready), std::max(until - now, absl::ZeroDuration()));
   if (closed_) return Closed();
   if (list_ != nullptr) return absl::OkStatus();
   unusable_ = ListNotReady(service_, context_->registry->state());
@@ -97,6 +95,7 @@ void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
   LogListChange(list_.get(), *list);
   UpdateInstances(*list);
   list_ = std::move(list);
+  list_known_.Wake();
   unusable_ = absl::OkStatus();
   Publish();
 }
@@ -225,7 +224,7 @@ absl::Status ServiceRuntime::Call(const Method& method,
   input.cancel = &cancel;
   input.report = options.report;
   CallSession session(cell_, input);
-  return RunBlocking(session, input, metadata, cancel, context_->clock);
+  return RunBlocking(session, input, metadata, cancel, context_->clock, context_->timers);
 }
 
 // Several attempts at once need the asynchronous driver; the thread waits for it.
@@ -310,6 +309,7 @@ void ServiceRuntime::Close() {
   {
     absl::MutexLock lock(&mutex_);
     closed_ = true;
+    list_known_.Wake();
     live.swap(live_);
     unusable_ = Closed();
     Publish();

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/snapshot_cell.h"
+#include "marpc/base/wake_up.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
 #include "marpc/consumer/call_options.h"
 #include "marpc/consumer/consumer_context.h"
@@ -90,6 +91,7 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
   SnapshotCell<ServiceState> cell_;
 
+  WakeUp list_known_;  // or the service is closed
   absl::Mutex mutex_;
   const std::vector<std::shared_ptr<Router>> routers_;
   const std::unique_ptr<LoadBalancer> balancer_;

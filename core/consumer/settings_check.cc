@@ -18,6 +18,7 @@
 #include "marpc/retry/backoff.h"
 #include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
+#include "marpc/retry/retry_policy.h"
 #include "marpc/retry/retry_throttle.h"
 #include "marpc/router/gray_router.h"
 
@@ -76,6 +77,19 @@ absl::Status CheckRegistered(absl::string_view where, absl::string_view what,
       "; add it to ConsumerOptions::", option));
 }
 
+absl::Status CheckRetryPolicies(const ConsumerOptions& options) {
+  for (const auto& [name, policy] : options.retry_policies) {
+    const std::string where = absl::StrCat("ConsumerOptions::retry_policies: '", name, "'");
+    if (policy == nullptr) return absl::InvalidArgumentError(absl::StrCat(where, " is null"));
+    if (auto s = Prefixed(where, policy->Validate()); !s.ok()) return s;
+  }
+  for (const auto& listener : options.retry_listeners) {
+    if (listener != nullptr) continue;
+    return absl::InvalidArgumentError("ConsumerOptions::retry_listeners: a listener is null");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckMethod(const std::string& where, const MethodSettings& settings,
                          const ConsumerOptions& options, SharedRetryParts& shared) {
   if (absl::Status status = CircuitBreaker::Validate(settings.circuit_breaker); !status.ok()) {
@@ -85,7 +99,13 @@ absl::Status CheckMethod(const std::string& where, const MethodSettings& setting
   if (auto s = ResultRule::CheckForm(settings.retry.retry_on_result); !s.ok()) {
     return Prefixed(absl::StrCat(where, ": retry.retryOnResult"), s);
   }
+  std::set<std::string> policies;
   for (const std::string& policy : settings.retry.policies) {
+    // What a policy keeps for a call is kept once.
+    if (!policies.insert(policy).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": retry.policies names '", policy, "' twice"));
+    }
     auto s =
         CheckRegistered(where, "retry policy", policy, options.retry_policies, "retry_policies");
     if (!s.ok()) return s;
@@ -140,6 +160,7 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
                                                    " routers can be added, not ",
                                                    options.routers.size()));
   }
+  if (auto s = CheckRetryPolicies(options); !s.ok()) return s;
   std::vector<std::string> warnings;
   if (auto s = CheckNames(settings, &warnings); !s.ok()) return s;
   for (const std::string& warning : warnings) Logger()->warn("{}", warning);

@@ -30,12 +30,14 @@ void Wait(MonotonicTime until, PendingAnswer* answer, CancelSignal& cancel, cons
 }  // namespace
 
 absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata& metadata,
-                         CancelSignal& cancel, const Clock& clock) {
+                         CancelSignal& cancel, const Clock& clock, TimerQueue& timers) {
   RandomSource& random = RandomSource::OfThisThread();
   const auto moment = [&] { return Moment{clock.Now(), random}; };
   Step step = session.Start(moment());
   while (step.kind != Step::Kind::kDone) {
     if (step.kind == Step::Kind::kWait) {
+      // The call that fetches the answer may need a timer to go on, perhaps of this very thread.
+      if (step.pending != nullptr) timers.HandOver();
       Wait(step.deadline, step.pending.get(), cancel, clock);
       step = session.OnWaited(moment());
       continue;

@@ -5,15 +5,17 @@
 #include "absl/status/status.h"
 #include "marpc/base/cancel.h"
 #include "marpc/base/clock.h"
+#include "marpc/base/timer_queue.h"
 #include "marpc/invoker/call_session.h"
 #include "marpc/transport/transport.h"
 
 namespace marpc {
 
 // Runs `session`, which was made from `input`, to its end. `cancel` is the input's. Not for methods
-// that are hedged: HedgedCall runs these.
+// that are hedged: HedgedCall runs these. `timers` are those of asynchronous calls, whose answer
+// this one may wait for, perhaps on the timers' thread.
 absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata& metadata,
-                         CancelSignal& cancel, const Clock& clock);
+                         CancelSignal& cancel, const Clock& clock, TimerQueue& timers);
 
 }  // namespace marpc
 

@@ -78,9 +78,13 @@ Step CallSession::RunFilters(const Moment& moment) {
     own_policies_ = std::make_unique<SessionPolicies>(
         policy_->retry_policies, policy_->retry_listeners,
         RetryContext(input_.method->full_name, moment.now, deadline_, moment.random));
-    if (absl::Status refused = own_policies_->Open(); !refused.ok()) {
-      return FinishUnanswered(std::move(refused), moment.now);
+    std::optional<SessionPolicies::Refusal> refusal = own_policies_->Open();
+    if (refusal.has_value()) {
+      spent_ = !refusal->vetoed;
+      return FinishUnanswered(std::move(refusal->status), moment.now,
+                              /*ask_fallback=*/!refusal->vetoed);
     }
+    deadline_ = std::min(deadline_, own_policies_->deadline());
   }
   return NextAttempt(moment);
 }
@@ -148,11 +152,12 @@ Step CallSession::Begin(InFlight attempt, MonotonicTime now) {
   step.attempt = attempt.number;
   const absl::Duration timeout = policy_->settings.retry.timeout;
   step.deadline = timeout > absl::ZeroDuration() ? std::min(now + timeout, deadline_) : deadline_;
-  if (policy_->hedging != nullptr && hedges_made_ < policy_->hedging->max_hedges()) {
+  if (policy_->hedging != nullptr && !hedges_forbidden_ &&
+      hedges_made_ < policy_->hedging->max_hedges()) {
     step.hedge_at = now + policy_->hedging->Delay(now);
   }
   in_flight_.push_back(attempt);
-  if (own_policies_ != nullptr) own_policies_->OnAttempt(attempt.number);
+  if (own_policies_ != nullptr) own_policies_->OnAttempt(attempt.number, step.deadline);
   return step;
 }
 
@@ -167,8 +172,13 @@ Step CallSession::OnHedgeTime(const Moment& moment) {
 bool CallSession::TryHedge(const Moment& moment, Step& step) {
   Hedging* hedging = policy_->hedging.get();
   if (hedging == nullptr || hedges_made_ >= hedging->max_hedges() || done_) return false;
+  if (hedges_forbidden_) return false;
   if (cancelled() || moment.now >= deadline_ || !state().unusable.ok()) return false;
   if (!ChainRefusal(policy_->settings.retry.chain, *input_.context).empty()) return false;
+  if (policy_->throttle != nullptr && !policy_->throttle->AllowsRetry()) {
+    Count(state().counters->hedges_refused);
+    return false;
+  }
   InFlight attempt;
   attempt.hedge = true;
   attempt.instance = PickOther(moment);
@@ -273,22 +283,24 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
   if (own_policies_ != nullptr) {
     own_policies_->At(moment.now, moment.random);
     own_policies_->OnAnswer(*input_.reply, attempt.instance->endpoint().ToString());
+    own_verdict_ = own_policies_->MayRetry();
   }
   if (policy_->result_rule != nullptr && policy_->result_rule->Matches(*input_.reply)) {
     Classification classification;
     classification.retryable = true;
     classification.why = "the answer is one to be retried (retry.retryOnResult)";
+    NoteTried(attempt);
     if (!in_flight_.empty()) {
       log_.Add({attempt.instance, latency, absl::OkStatus(), "another attempt is under way"});
       last_ = LastOutcome{absl::OkStatus(), /*answered=*/true};
       return OnHedgeTime(moment);
     }
     absl::Duration delay;
-    const absl::string_view why_not = WhyNoRetry(classification, std::nullopt, moment, delay);
-    const absl::string_view verdict = why_not.empty() ? classification.why : why_not;
-    log_.Add({attempt.instance, latency, absl::OkStatus(), verdict});
+    const auto why_not = WhyNoRetry(classification, std::nullopt, moment, delay);
+    log_.Add({attempt.instance, latency, absl::OkStatus(), why_not.value_or(classification.why)});
     last_ = LastOutcome{absl::OkStatus(), /*answered=*/true};
-    return RetryOrFinish(attempt, classification.why, why_not, delay, moment);
+    if (why_not.has_value()) return FinishWithLast(moment.now);
+    return RetryAfter(delay, attempt, classification.why, moment);
   }
   if (input_.report != nullptr) {
     log_.Add({attempt.instance, latency, absl::OkStatus(), "answered"});
@@ -305,12 +317,12 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
   } else if (classification.health == Classification::Health::kGood) {
     NoteReachable(attempt, true, moment.now);
   }
-  if (std::find(tried_.begin(), tried_.end(), attempt.instance) == tried_.end()) {
-    tried_.push_back(attempt.instance);
-  }
+  NoteTried(attempt);
   if (own_policies_ != nullptr) {
     own_policies_->At(moment.now, moment.random);
+    if (outcome.pushback.has_value()) own_policies_->OnPushback(*outcome.pushback);
     own_policies_->OnError(outcome.status, attempt.instance->endpoint().ToString());
+    own_verdict_ = own_policies_->MayRetry();
   }
 
   const bool told_not_to = outcome.pushback.has_value() && *outcome.pushback < absl::ZeroDuration();
@@ -323,23 +335,38 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
   if (!in_flight_.empty() && classification.retryable) {
     log_.Add({attempt.instance, latency, outcome.status, "another attempt is under way"});
     last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification), answered};
-    return OnHedgeTime(moment);
+    return outcome.pushback.has_value() ? HedgeAfter(*outcome.pushback, moment.now)
+                                        : OnHedgeTime(moment);
   }
   absl::Duration delay;
-  const absl::string_view why_not = WhyNoRetry(classification, outcome.pushback, moment, delay);
-  log_.Add(
-      {attempt.instance, latency, outcome.status, why_not.empty() ? classification.why : why_not});
+  const auto why_not = WhyNoRetry(classification, outcome.pushback, moment, delay);
+  log_.Add({attempt.instance, latency, outcome.status, why_not.value_or(classification.why)});
   last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification), answered};
-  if (outcome.source == AttemptOutcome::Source::kLocal && !why_not.empty()) {
+  if (outcome.source == AttemptOutcome::Source::kLocal && why_not.has_value()) {
     return FinishUnanswered(std::move(last_->status), moment.now, /*ask_fallback=*/false);
   }
-  return RetryOrFinish(attempt, classification.why, why_not, delay, moment);
+  if (why_not.has_value()) return FinishWithLast(moment.now);
+  return RetryAfter(delay, attempt, classification.why, moment);
 }
 
-Step CallSession::RetryOrFinish(const InFlight& attempt, absl::string_view why,
-                                absl::string_view why_not, absl::Duration delay,
-                                const Moment& moment) {
-  if (!why_not.empty()) return FinishWithLast(moment.now);
+void CallSession::NoteTried(const InFlight& attempt) {
+  if (std::find(tried_.begin(), tried_.end(), attempt.instance) != tried_.end()) return;
+  tried_.push_back(attempt.instance);
+}
+
+Step CallSession::HedgeAfter(absl::Duration pushback, MonotonicTime now) {
+  Step step;
+  step.kind = Step::Kind::kGoOn;
+  if (pushback < absl::ZeroDuration() || pushback > kLongestPushback) {
+    hedges_forbidden_ = true;
+  } else if (hedges_made_ < policy_->hedging->max_hedges()) {
+    step.hedge_at = now + pushback;
+  }
+  return step;
+}
+
+Step CallSession::RetryAfter(absl::Duration delay, const InFlight& attempt, absl::string_view why,
+                             const Moment& moment) {
   ++retries_decided_;
   if (const auto logger = Logger(); logger->should_log(spdlog::level::info)) {
     logger->info(
@@ -351,9 +378,9 @@ Step CallSession::RetryOrFinish(const InFlight& attempt, absl::string_view why,
   return delay > absl::ZeroDuration() ? BackOff(moment.now + delay) : Retry(moment);
 }
 
-absl::string_view CallSession::WhyNoRetry(const Classification& classification,
-                                          const std::optional<absl::Duration>& pushback,
-                                          const Moment& moment, absl::Duration& delay) {
+std::optional<absl::string_view> CallSession::WhyNoRetry(
+    const Classification& classification, const std::optional<absl::Duration>& pushback,
+    const Moment& moment, absl::Duration& delay) {
   const RetrySettings& settings = policy_->settings.retry;
   CallCounters& counters = *state().counters;
   if (!classification.retryable) return classification.why;
@@ -372,24 +399,15 @@ absl::string_view CallSession::WhyNoRetry(const Classification& classification,
     return *pushback < absl::ZeroDuration() ? "the peer asked not to retry"
                                             : "the peer asked to wait for more than a minute";
   }
-  absl::Duration own_wait;
-  if (own_policies_ != nullptr) {
-    RetryVerdict verdict = own_policies_->MayRetry();
-    if (verdict.kind != RetryVerdict::Kind::kTryAgain) {
-      spent_ = verdict.kind == RetryVerdict::Kind::kSpent;
-      Count(counters.retries_refused_by_policy);
-      return own_reason_ = std::move(verdict.reason);
-    }
-    own_wait = verdict.wait;
-  }
+  if (own_verdict_.kind != RetryVerdict::Kind::kTryAgain) return RefusedByOwnPolicy();
   if (pushback.has_value()) {
     // The peer's word; after it the backoff starts over (gRFC A6).
     delay = *pushback;
     backoff_step_ = 0;
     backoff_memory_ = {};
   } else {
-    delay =
-        own_wait + BackoffDelay(settings.backoff, ++backoff_step_, moment.random, backoff_memory_);
+    delay = own_verdict_.wait +
+            BackoffDelay(settings.backoff, ++backoff_step_, moment.random, backoff_memory_);
   }
   if (moment.now + delay >= deadline_) {
     Count(counters.retries_refused_by_deadline);
@@ -400,25 +418,35 @@ absl::string_view CallSession::WhyNoRetry(const Classification& classification,
     Count(counters.retries_refused_by_throttle);
     return "too many calls fail (retry.throttle)";
   }
+  if (!ReserveInChain(settings.chain, *input_.context)) {
+    Count(counters.retries_refused_by_chain);
+    return kChainUsedUp;
+  }
   if (policy_->budget != nullptr) {
     const auto withdrawal = policy_->budget->TryWithdraw(moment.now);
     if (!withdrawal.has_value()) {
+      UnreserveInChain(*input_.context);
       Count(counters.retries_refused_by_budget);
       return "the retry budget is spent (retry.budget)";
     }
     withdrawal_ = *withdrawal;
   }
   if (own_policies_ != nullptr) {
-    RetryVerdict verdict = own_policies_->TakeRetry(delay);
-    if (verdict.kind != RetryVerdict::Kind::kTryAgain) {
+    own_verdict_ = own_policies_->TakeRetry(delay);
+    if (own_verdict_.kind != RetryVerdict::Kind::kTryAgain) {
+      UnreserveInChain(*input_.context);
       if (policy_->budget != nullptr) policy_->budget->GiveBack(withdrawal_, moment.now);
-      Count(counters.retries_refused_by_policy);
-      return own_reason_ = std::move(verdict.reason);
+      return RefusedByOwnPolicy();
     }
   }
-  CountInChain(*input_.context);
   spent_ = false;
-  return "";
+  return std::nullopt;
+}
+
+absl::string_view CallSession::RefusedByOwnPolicy() {
+  spent_ = own_verdict_.kind == RetryVerdict::Kind::kSpent;
+  Count(state().counters->retries_refused_by_policy);
+  return own_verdict_.reason;
 }
 
 void CallSession::Acquire(InFlight& attempt, const CircuitBreaker::Admission& admission) {

@@ -135,13 +135,18 @@ class CallSession {
 
   Step OnAnswer(const InFlight& attempt, const Moment& moment);
   Step OnFailure(const InFlight& attempt, AttemptOutcome outcome, const Moment& moment);
-  // The attempt is not the call's last word, if another one may follow.
-  Step RetryOrFinish(const InFlight& attempt, absl::string_view why, absl::string_view why_not,
-                     absl::Duration delay, const Moment& moment);
-  // Why no retry follows, or "" when one does; the wait before it goes to `delay`.
-  absl::string_view WhyNoRetry(const Classification& classification,
-                               const std::optional<absl::Duration>& pushback, const Moment& moment,
-                               absl::Duration& delay);
+  // The next attempt prefers another instance.
+  void NoteTried(const InFlight& attempt);
+  // Why no retry follows, or none when one does; the wait before it goes to `delay`.
+  std::optional<absl::string_view> WhyNoRetry(const Classification& classification,
+                                              const std::optional<absl::Duration>& pushback,
+                                              const Moment& moment, absl::Duration& delay);
+  absl::string_view RefusedByOwnPolicy();
+  // The attempt is not the call's last word.
+  Step RetryAfter(absl::Duration delay, const InFlight& attempt, absl::string_view why,
+                  const Moment& moment);
+  // A peer has pushed back while other attempts are under way.
+  Step HedgeAfter(absl::Duration pushback, MonotonicTime now);
   // Keeps the instance's reachability and the service's count of unreachable ones in step.
   void NoteReachable(const InFlight& attempt, bool reachable, MonotonicTime now);
   // Of the attempts that are still without an answer when a later one has one.
@@ -185,7 +190,7 @@ class CallSession {
   absl::InlinedVector<std::shared_ptr<void>, 2> filter_states_;
   // Null where the program has added none.
   std::unique_ptr<SessionPolicies> own_policies_;
-  std::string own_reason_;  // what one of them said
+  RetryVerdict own_verdict_;  // theirs on the attempt that has ended
 
   RouteMemo memo_;
   absl::InlinedVector<const LiveInstance*, 4> tried_;
@@ -194,6 +199,7 @@ class CallSession {
   int attempts_made_ = 0;
   int retries_decided_ = 0;
   int hedges_made_ = 0;
+  bool hedges_forbidden_ = false;  // by a peer
   bool backing_off_ = false;
   MonotonicTime retry_at_;
   int backoff_step_ = 0;

@@ -65,7 +65,7 @@ Step CallSession::Refuse(absl::StatusCode code, absl::string_view reason,
 void CallSession::GiveBackRetry(MonotonicTime now) {
   if (policy_->budget != nullptr) policy_->budget->GiveBack(withdrawal_, now);
   if (own_policies_ != nullptr) own_policies_->DropRetry();
-  UncountInChain(*input_.context);
+  UnreserveInChain(*input_.context);
 }
 
 Step CallSession::FinishWithoutRetry(MonotonicTime now) {
@@ -142,7 +142,9 @@ Step CallSession::Done(absl::Status status, CallReport::Answer answer, Monotonic
     }
   }
   in_flight_.clear();
-  if (spent_ && policy_->session_breaker != nullptr) policy_->session_breaker->Open(now);
+  if (spent_ && attempts_made_ > 0 && policy_->session_breaker != nullptr) {
+    policy_->session_breaker->Open(now);
+  }
   if (own_policies_ != nullptr) {
     own_policies_->Close(spent_, std::string(status.message()));
   }

@@ -10,6 +10,9 @@
 
 namespace marpc {
 
+inline constexpr absl::string_view kChainUsedUp =
+    "the request that is being served has used up its retries (retry.chain.maxPerRequest)";
+
 // Why a call made in `context` must not be retried; "" when it may.
 inline absl::string_view ChainRefusal(const RetryChainSettings& chain, const RpcContext& context) {
   const InboundCall* inbound = context.inbound().get();
@@ -22,16 +25,25 @@ inline absl::string_view ChainRefusal(const RetryChainSettings& chain, const Rpc
   }
   if (chain.max_per_request > 0 &&
       inbound->retries.load(std::memory_order_relaxed) >= chain.max_per_request) {
-    return "the request that is being served has used up its retries (retry.chain.maxPerRequest)";
+    return kChainUsedUp;
   }
   return "";
 }
 
-// A retry is made in the service of an inbound call, or not made after all.
-inline void CountInChain(const RpcContext& context) {
-  if (context.inbound() != nullptr) context.inbound()->retries.fetch_add(1);
+// Counts a retry that is about to be made in the service of an inbound call, whose calls may run on
+// several threads. False, and nothing counted, when that has none left. Hedges are not counted;
+// they are not made where a retry would be refused.
+[[nodiscard]] inline bool ReserveInChain(const RetryChainSettings& chain,
+                                         const RpcContext& context) {
+  InboundCall* inbound = context.inbound().get();
+  if (inbound == nullptr) return true;
+  const auto before = inbound->retries.fetch_add(1);
+  if (chain.max_per_request <= 0 || before < chain.max_per_request) return true;
+  inbound->retries.fetch_sub(1);
+  return false;
 }
-inline void UncountInChain(const RpcContext& context) {
+// The retry is not made after all.
+inline void UnreserveInChain(const RpcContext& context) {
   if (context.inbound() != nullptr) context.inbound()->retries.fetch_sub(1);
 }
 

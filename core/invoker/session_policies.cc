@@ -7,6 +7,16 @@
 #include "marpc/retry/policy_votes.h"
 
 namespace marpc {
+namespace {
+
+RetryVerdict Named(PolicyVote vote) {
+  if (vote.by != nullptr) {
+    vote.verdict.reason = absl::StrCat(vote.by->name(), ": ", vote.verdict.reason);
+  }
+  return std::move(vote.verdict);
+}
+
+}  // namespace
 
 SessionPolicies::SessionPolicies(absl::Span<const std::shared_ptr<RetryPolicy>> policies,
                                  absl::Span<const std::shared_ptr<RetryListener>> listeners,
@@ -20,21 +30,33 @@ void SessionPolicies::At(MonotonicTime now, RandomSource& random) {
   context_.random_ = &random;
 }
 
-absl::Status SessionPolicies::Open() {
+std::optional<SessionPolicies::Refusal> SessionPolicies::Open() {
   for (const auto& listener : listeners_) {
     ++opened_;
-    if (absl::Status veto = listener->OnOpen(context_); !veto.ok()) return veto;
+    const absl::Status veto = listener->OnOpen(context_);
+    if (veto.ok()) continue;
+    return Refusal{
+        FrameworkError(veto.code(), reason::kRetryVetoed,
+                       absl::StrCat(context_.operation_,
+                                    " was not attempted: a listener refused it: ", veto.message())),
+        /*vetoed=*/true};
   }
   started_ = true;
   for (const auto& policy : policies_) policy->Start(context_);
-  for (const auto& policy : policies_) {
-    const RetryVerdict verdict = policy->MayTry(context_);
-    if (verdict.kind == RetryVerdict::Kind::kTryAgain) continue;
-    return FrameworkError(absl::StatusCode::kUnavailable, reason::kRefusedByPolicy,
-                          absl::StrCat("the retry policy '", policy->name(),
-                                       "' lets no attempt be made: ", verdict.reason));
-  }
-  return absl::OkStatus();
+  PolicyVote vote = AskPolicies(policies_, context_);
+  if (vote.by == nullptr) return std::nullopt;
+  if (!vote.verdict.error.ok()) return Refusal{std::move(vote.verdict.error), /*vetoed=*/false};
+  return Refusal{FrameworkError(absl::StatusCode::kUnavailable, reason::kRefusedByPolicy,
+                                absl::StrCat("the retry policy '", vote.by->name(),
+                                             "' lets no attempt be made: ", vote.verdict.reason)),
+                 /*vetoed=*/false};
+}
+
+void SessionPolicies::OnAttempt(int attempt, MonotonicTime deadline) {
+  context_.attempt_ = attempt + 1;
+  context_.attempt_deadline_ = deadline;
+  context_.pushback_.reset();
+  context_.last_result_ = ResultView();  // the reply is filled anew
 }
 
 void SessionPolicies::OnError(const absl::Status& error, const std::string& instance) {
@@ -53,17 +75,16 @@ void SessionPolicies::OnAnswer(const google::protobuf::MessageLite& reply,
 }
 
 RetryVerdict SessionPolicies::MayRetry() {
-  if (context_.end_now_) return RetryVerdict::OutcomeStands("a listener forbade further attempts");
-  PolicyVote vote = AskPolicies(policies_, context_);
-  if (vote.by != nullptr) {
-    vote.verdict.reason = absl::StrCat(vote.by->name(), ": ", vote.verdict.reason);
+  RetryVerdict verdict = Named(AskPolicies(policies_, context_));
+  if (verdict.kind != RetryVerdict::Kind::kOutcomeStands && context_.end_now_) {
+    return RetryVerdict::OutcomeStands("a listener forbade further attempts");
   }
-  return std::move(vote.verdict);
+  return verdict;
 }
 
 RetryVerdict SessionPolicies::TakeRetry(absl::Duration wait) {
   context_.wait_ = wait;
-  RetryVerdict verdict = marpc::TakeRetry(policies_, context_);
+  RetryVerdict verdict = Named(marpc::TakeRetry(policies_, context_));
   if (verdict.kind != RetryVerdict::Kind::kTryAgain) return verdict;
   for (const auto& listener : listeners_) listener->OnRetry(context_);
   return verdict;

@@ -3,6 +3,7 @@
 #define MARPC_INVOKER_SESSION_POLICIES_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,17 +30,26 @@ class SessionPolicies {
   // Before each of the others: the session's steps are taken by changing threads.
   void At(MonotonicTime now, RandomSource& random);
 
-  // Listeners may veto, policies may refuse: the first attempt is not made then.
-  absl::Status Open();
+  struct Refusal {
+    absl::Status status;
+    bool vetoed;  // by a listener: no fallback is asked
+  };
+  // Listeners may veto, policies may refuse: the first attempt is not made then. None: it may be.
+  std::optional<Refusal> Open();
+  // The policies' and the caller's. After Open().
+  MonotonicTime deadline() const { return context_.deadline(); }
   // The attempt that starts now; counts from 0.
-  void OnAttempt(int attempt) { context_.attempt_ = attempt + 1; }
+  void OnAttempt(int attempt, MonotonicTime deadline);
+  // The peer's push-back of the attempt that has ended, before it is told of.
+  void OnPushback(absl::Duration pushback) { context_.pushback_ = pushback; }
   void OnError(const absl::Status& error, const std::string& instance);
   void OnAnswer(const google::protobuf::MessageLite& reply, const std::string& instance);
 
-  // May another attempt follow? OK, and then `wait` is what the policies want to have waited.
-  // Otherwise why not.
+  // May another attempt follow? To be asked after every attempt, the successful one too: it is how
+  // policies hear of it. TryAgain, and then `wait` is what the policies want to have waited;
+  // otherwise why not, the policy's name in front.
   RetryVerdict MayRetry();
-  // Takes what a retry costs; the verdict is then TryAgain.
+  // Takes what a retry costs; the verdict is then TryAgain. Otherwise as MayRetry().
   RetryVerdict TakeRetry(absl::Duration wait);
   // The retry is not made after all.
   void DropRetry();

@@ -33,20 +33,14 @@ DrainReport::DrainReport(const MethodCounters& counters, absl::Duration drain_ti
 }
 
 DrainReport::~DrainReport() {
-  {
-    absl::MutexLock lock(&mutex_);
-    done_ = true;
-  }
+  done_.Wake();
   if (thread_.joinable()) thread_.join();
 }
 
 void DrainReport::Watch(absl::Duration drain_timeout) {
   absl::Duration wait = drain_timeout;
   for (;;) {
-    {
-      absl::MutexLock lock(&mutex_);
-      if (mutex_.AwaitWithTimeout(absl::Condition(&done_), wait)) return;
-    }
+    if (done_.WaitFor(wait)) return;
     Logger()->warn(
         "event=drain_expired running=\"{}\" cancelled; waiting for their handlers to end",
         Running(counters_));

@@ -4,9 +4,8 @@
 
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "marpc/base/wake_up.h"
 #include "marpc/provider/method_counters.h"
 
 namespace marpc {
@@ -22,8 +21,7 @@ class DrainReport {
   void Watch(absl::Duration drain_timeout);
 
   const MethodCounters& counters_;
-  absl::Mutex mutex_;
-  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+  WakeUp done_;
   std::thread thread_;
 };
 

@@ -40,10 +40,7 @@ absl::StatusOr<std::unique_ptr<Registration>> Registration::Open(
 Registration::~Registration() { Release(absl::ZeroDuration()).IgnoreError(); }
 
 absl::Status Registration::Release(absl::Duration timeout) {
-  {
-    absl::MutexLock lock(&mutex_);
-    stopped_ = true;
-  }
+  stopped_.Wake();
   if (watcher_.joinable()) watcher_.join();
   const MonotonicTime deadline = Clock::Real().Now() + timeout;
   absl::Status result;
@@ -65,8 +62,7 @@ void Registration::Watch(absl::Duration patience) {
           "trying on",
           registry_->state().detail);
     }
-    absl::MutexLock lock(&mutex_);
-    if (mutex_.AwaitWithTimeout(absl::Condition(&stopped_), kLookInterval)) return;
+    if (stopped_.WaitFor(kLookInterval)) return;
   }
   if (warned) Logger()->warn("event=registered the registry has confirmed the entries now");
   on_registered_();

@@ -8,12 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "marpc/base/instance.h"
+#include "marpc/base/wake_up.h"
 #include "marpc/registry/registry.h"
 
 namespace marpc {
@@ -44,8 +43,7 @@ class Registration {
   const std::function<void()> on_registered_;
   // Filled before the watching thread starts.
   std::vector<std::unique_ptr<Lease>> leases_;
-  absl::Mutex mutex_;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  WakeUp stopped_;
   std::thread watcher_;
 };
 

@@ -8,6 +8,8 @@ namespace {
 
 constexpr int kLatenciesNeeded = 100;
 constexpr absl::Duration kRenewEvery = absl::Milliseconds(100);
+// More calls than those of so long do not pay for the hedges of a moment.
+constexpr absl::Duration kKeptFor = absl::Seconds(1);
 constexpr int64_t kNoHedge = std::numeric_limits<int64_t>::max();
 
 RetryBudgetSettings ShareOf(const HedgingSettings& settings) {
@@ -22,7 +24,7 @@ RetryBudgetSettings ShareOf(const HedgingSettings& settings) {
 }  // namespace
 
 Hedging::Hedging(const HedgingSettings& settings, MonotonicTime now)
-    : settings_(settings), share_(ShareOf(settings), now), delay_nanos_(kNoHedge) {}
+    : settings_(settings), share_(ShareOf(settings), now, kKeptFor), delay_nanos_(kNoHedge) {}
 
 absl::Duration Hedging::Delay(MonotonicTime now) {
   if (settings_.percentile <= 0) return settings_.delay;

@@ -21,14 +21,14 @@ PolicyVote AskPolicies(RetryPolicies policies, RetryContext& context) {
   return {RetryVerdict::TryAgain(wait), nullptr};
 }
 
-RetryVerdict TakeRetry(RetryPolicies policies, RetryContext& context) {
+PolicyVote TakeRetry(RetryPolicies policies, RetryContext& context) {
   for (size_t i = 0; i < policies.size(); ++i) {
     RetryVerdict verdict = policies[i]->BeforeRetry(context);
     if (verdict.kind == RetryVerdict::Kind::kTryAgain) continue;
     DropRetry(policies, i, context);
-    return verdict;
+    return {std::move(verdict), policies[i].get()};
   }
-  return RetryVerdict::TryAgain();
+  return {RetryVerdict::TryAgain(), nullptr};
 }
 
 void DropRetry(RetryPolicies policies, size_t paid, RetryContext& context) {

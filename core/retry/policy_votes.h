@@ -25,7 +25,7 @@ struct PolicyVote {
 PolicyVote AskPolicies(RetryPolicies policies, RetryContext& context);
 
 // BeforeRetry() of all, in order. Where one refuses, those before it get back what they took.
-RetryVerdict TakeRetry(RetryPolicies policies, RetryContext& context);
+PolicyVote TakeRetry(RetryPolicies policies, RetryContext& context);
 
 // Dropped() of the first `paid`, in reverse order.
 void DropRetry(RetryPolicies policies, size_t paid, RetryContext& context);

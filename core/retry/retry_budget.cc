@@ -55,9 +55,11 @@ absl::Status RetryBudget::Validate(const RetryBudgetSettings& settings) {
   return absl::OkStatus();
 }
 
-RetryBudget::RetryBudget(const RetryBudgetSettings& settings, MonotonicTime now)
+RetryBudget::RetryBudget(const RetryBudgetSettings& settings, MonotonicTime now,
+                         absl::Duration kept_for)
     : born_(now.nanos()),
       ttl_(absl::ToInt64Nanoseconds(settings.ttl)),
+      kept_for_(absl::ToInt64Nanoseconds(std::min(kept_for, settings.ttl))),
       per_retry_(TokensFor(1, settings)),
       per_second_(TokensFor(settings.min_retries_per_sec, settings)),
       capacity_(CapacityOf(settings)),
@@ -104,6 +106,9 @@ void RetryBudget::Advance(MonotonicTime now) {
   });
   AddSeconds(age);
   while (!bucket_.empty() && bucket_.front().expires <= age) TakeOldest(bucket_.front().tokens);
+  while (tokens_ > per_retry_ && bucket_.front().expires <= age + ttl_ - kept_for_) {
+    TakeOldest(std::min(bucket_.front().tokens, tokens_ - per_retry_));
+  }
   if (tokens_ > capacity_) TakeOldest(tokens_ - capacity_);
 }
 

@@ -3,9 +3,9 @@
 // A bucket of tokens: every call puts one in, which lives for `ttl`; a retry takes
 // 1 / percent_can_retry of them, rounded up. On top of it comes a floor, so that a client with few
 // calls may retry too: tokens for min_retries_per_sec retries come every second, and tokens for
-// `initial` ones are there at the start. What is not used is saved up until it expires, so that the calls which one instance
-// takes with it when it dies can all be made again; a `burst` bounds it, and then more makes the
-// oldest go.
+// `initial` ones are there at the start. What is not used is saved up until it expires, so that the
+// calls which one instance takes with it when it dies can all be made again; a `burst` bounds it,
+// and then more makes the oldest go.
 //
 // With every backend dead, attempts stay within calls * (1 + percent_can_retry) + the floor.
 #ifndef MARPC_RETRY_RETRY_BUDGET_H_
@@ -30,8 +30,10 @@ class RetryBudget {
   // What is wrong with `settings`, if anything.
   static absl::Status Validate(const RetryBudgetSettings& settings);
 
-  // `settings` must be valid. Its seconds are counted from `now`.
-  RetryBudget(const RetryBudgetSettings& settings, MonotonicTime now);
+  // `settings` must be valid. Its seconds are counted from `now`. Of tokens older than `kept_for`
+  // no more are kept than one retry takes, so that a calm does not save up for a storm.
+  RetryBudget(const RetryBudgetSettings& settings, MonotonicTime now,
+              absl::Duration kept_for = absl::InfiniteDuration());
 
   // A call starts. Takes no lock and allocates nothing.
   void Deposit(MonotonicTime now) { deposits_.Add(now.nanos() - born_); }
@@ -74,8 +76,9 @@ class RetryBudget {
   void Add(int64_t at, int64_t tokens) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeOldest(int64_t tokens) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const int64_t born_;  // the clock's nanoseconds
-  const int64_t ttl_;   // nanoseconds
+  const int64_t born_;      // the clock's nanoseconds
+  const int64_t ttl_;       // nanoseconds
+  const int64_t kept_for_;  // likewise, at most ttl_
   const int64_t per_retry_;
   const int64_t per_second_;
   const int64_t capacity_;

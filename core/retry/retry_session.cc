@@ -93,7 +93,7 @@ RetryStep RetrySession::Decide() {
 }
 
 RetryStep RetrySession::Commit(absl::Duration wait) {
-  RetryVerdict verdict = TakeRetry(stack_->policies, context_);
+  RetryVerdict verdict = TakeRetry(stack_->policies, context_).verdict;
   if (verdict.kind == RetryVerdict::Kind::kSpent) return FinishSpent(verdict);
   if (verdict.kind == RetryVerdict::Kind::kOutcomeStands) {
     return Finish(/*spent=*/false, std::move(verdict.reason));

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "gtest/gtest.h"
+#include "marpc/invoker/async_call.h"
 #include "tests/invoker/scripted_connection.h"
 #include "tests/support/shifted_wall_clock.h"
 
@@ -20,7 +21,8 @@ using testing::ScriptedService;
 // One blocking call with its messages.
 class Call {
  public:
-  explicit Call(ScriptedService& service) : service_(service) {}
+  explicit Call(ScriptedService& service, TimerQueue* timers = nullptr)
+      : service_(service), timers_(timers != nullptr ? *timers : no_timers_) {}
   absl::Status Run(MonotonicTime deadline = MonotonicTime::InfiniteFuture()) {
     CallInput input;
     input.method = &service_.method();
@@ -30,13 +32,15 @@ class Call {
     input.deadline = deadline;
     input.cancel = &cancel_;
     CallSession session(service_.cell(), input);
-    return RunBlocking(session, input, Metadata(), cancel_, Clock::Real());
+    return RunBlocking(session, input, Metadata(), cancel_, Clock::Real(), timers_);
   }
   CancelSignal& cancel() { return cancel_; }
   const std::string& reply() const { return reply_.value(); }
 
  private:
+  TimerQueue no_timers_;
   ScriptedService& service_;
+  TimerQueue& timers_;
   const google::protobuf::StringValue request_;
   google::protobuf::StringValue reply_;
   const RpcContext context_;
@@ -107,6 +111,39 @@ TEST(BlockingCallTest, AShiftOfTheWallClockProlongsNoBackoff) {
                             done({});
                           });
   EXPECT_TRUE(Call(service).Run().ok());
+}
+
+TEST(BlockingCallTest, AFollowerOnTheTimersThreadDoesNotHoldUpWhatItWaitsFor) {
+  MethodSettings settings;
+  settings.cache.enabled = true;
+  TimerQueue timers;
+  InFlightCalls in_flight;
+  absl::Notification fetching;
+  // The leader's attempt ends by a timer, as its backoff would.
+  ScriptedService service(settings, [&](const AttemptRequest&, auto done) {
+    timers.At(Clock::Real().Now() + absl::Milliseconds(20),
+              [done = std::move(done)]() mutable { done({}); });
+    fetching.Notify();
+  });
+  const google::protobuf::StringValue request;
+  google::protobuf::StringValue reply;
+  CallInput input;
+  input.method = &service.method();
+  input.request = &request;
+  input.reply = &reply;
+  AsyncCall::Parcel parcel;
+  parcel.cancel = std::make_shared<CancelSignal>();
+  parcel.done = [](absl::Status status) { EXPECT_TRUE(status.ok()) << status; };
+  AsyncCall::Start({service.cell(), Clock::Real(), timers, in_flight}, input, std::move(parcel));
+  fetching.WaitForNotification();
+  Call follower(service, &timers);
+  absl::Notification followed;
+  timers.At(Clock::Real().Now(), [&] {
+    EXPECT_TRUE(follower.Run(Clock::Real().Now() + absl::Seconds(30)).ok());
+    followed.Notify();
+  });
+  followed.WaitForNotification();
+  EXPECT_EQ(service.connection().attempts(), 1);
 }
 
 TEST(BlockingCallTest, ACancelledFollowerLeavesTheOthersAlone) {

@@ -210,6 +210,76 @@ TEST_F(HedgingTest, TheShareBoundsHedgesWhenEverythingIsSlow) {
   EXPECT_GE(hedges, 80);
 }
 
+TEST_F(HedgingTest, ACalmDoesNotSaveUpHedgesForAStorm) {
+  HedgingSettings settings;
+  settings.enabled = true;
+  settings.max_share = 0.1;
+  SimulatedClock clock;
+  Hedging hedging(settings, clock.Now());
+  for (int call = 0; call < 2000; ++call) {  // 100 a second
+    hedging.OnCall(clock.Now());
+    clock.Advance(absl::Milliseconds(10));
+  }
+  int hedges = 0;
+  for (int call = 0; call < 100; ++call) {
+    hedging.OnCall(clock.Now());
+    if (hedging.TryTake(clock.Now()).has_value()) ++hedges;
+    clock.Advance(absl::Milliseconds(10));
+  }
+  EXPECT_GE(hedges, 10);
+  EXPECT_LE(hedges, 22) << "a second's share, and what a second saves";
+}
+
+TEST_F(HedgingTest, ARareCallIsHedgedToo) {
+  HedgingSettings settings;
+  settings.enabled = true;
+  settings.max_share = 0.2;
+  SimulatedClock clock;
+  Hedging hedging(settings, clock.Now());
+  for (int call = 0; call < 5; ++call) {
+    EXPECT_FALSE(hedging.TryTake(clock.Now()).has_value());
+    hedging.OnCall(clock.Now());
+    clock.Advance(absl::Seconds(1.5));
+  }
+  EXPECT_TRUE(hedging.TryTake(clock.Now()).has_value());
+}
+
+TEST_F(HedgingTest, APeersPushBackSaysWhenTheNextHedgeMayGo) {
+  SimulatedService::Options options = Options();
+  options.settings.retry.hedging.max_hedges = 2;
+  Begin(std::move(options));
+  HedgeTime(Start());
+  AttemptOutcome lost = LostRequest().outcome;
+  lost.pushback = absl::Milliseconds(700);
+  const Step step = Ends(0, lost);
+  ASSERT_EQ(step.kind, Step::Kind::kGoOn);
+  EXPECT_EQ(step.hedge_at, service_->clock().Now() + absl::Milliseconds(700));
+  EXPECT_EQ(HedgeTime(step).kind, Step::Kind::kAttempt);
+}
+
+TEST_F(HedgingTest, APeerMayForbidHedges) {
+  SimulatedService::Options options = Options();
+  options.settings.retry.hedging.max_hedges = 2;
+  Begin(std::move(options));
+  HedgeTime(Start());
+  AttemptOutcome lost = LostRequest().outcome;
+  lost.pushback = -absl::Milliseconds(1);
+  const Step step = Ends(0, lost);
+  ASSERT_EQ(step.kind, Step::Kind::kGoOn);
+  EXPECT_TRUE(step.hedge_at.is_infinite());
+  EXPECT_EQ(session_->OnHedgeTime(service_->now()).kind, Step::Kind::kGoOn);
+}
+
+TEST_F(HedgingTest, AThrottleStopsHedgesToo) {
+  SimulatedService::Options options = Options();
+  options.settings.retry.throttle.enabled = true;
+  Begin(std::move(options));
+  const Step first = Start();
+  while (service_->throttle()->AllowsRetry()) service_->throttle()->OnFailure();
+  EXPECT_EQ(HedgeTime(first).kind, Step::Kind::kGoOn);
+  EXPECT_EQ(service_->counters().hedges_refused.load(), 1u);
+}
+
 TEST_F(HedgingTest, AHedgeTakesAPermitOfTheBreakerAndTheLoserGivesItBack) {
   SimulatedService::Options options = Options();
   options.settings.circuit_breaker.enabled = true;

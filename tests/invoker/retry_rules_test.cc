@@ -11,6 +11,9 @@
 #include "google/protobuf/wrappers.pb.h"
 #include "gtest/gtest.h"
 #include "marpc/base/error.h"
+#include "marpc/invoker/retry_chain.h"
+#include "marpc/loadbalance/load_balancer.h"
+#include "marpc/retry/policies.h"
 #include "marpc/retry/result_rule.h"
 #include "tests/support/simulated_service.h"
 
@@ -68,6 +71,37 @@ TEST_F(RetryOnResultTest, AnAnswerThatMatchesIsRetriedElsewhere) {
   EXPECT_TRUE(result.status.ok());
   EXPECT_THAT(result.instances, ElementsAre("a", "b"));
   EXPECT_EQ(reply_.value(), "DONE");
+}
+
+// Always the first instance that is untried.
+class FirstBalancer final : public LoadBalancer {
+ public:
+  absl::string_view name() const override { return "first"; }
+  std::unique_ptr<Picker> Build(absl::string_view, CandidateList candidates) override {
+    struct First final : Picker {
+      LiveInstance* Pick(const PickQuery& query) const override {
+        for (LiveInstance* instance : instances) {
+          if (!query.WasTried(instance)) return instance;
+        }
+        return nullptr;
+      }
+      std::vector<LiveInstance*> instances;
+    };
+    auto picker = std::make_unique<First>();
+    picker->instances = LiveInstancesOf(candidates);
+    return picker;
+  }
+};
+
+TEST_F(RetryOnResultTest, ARetryPrefersAnotherInstanceWhateverTheBalancer) {
+  SimulatedService::Options options = Options();
+  options.result_rule = *ResultRule::Parse("value == \"PENDING\"", *reply_.GetDescriptor());
+  options.balancer = std::make_unique<FirstBalancer>();
+  SimulatedService service(std::move(options));
+  SimulatedService::CallOptions call;
+  call.reply = &reply_;
+  const SimulatedResult result = service.Call(InTurn({Answers("PENDING"), Answers("DONE")}), call);
+  EXPECT_THAT(result.instances, ElementsAre("a", "b"));
 }
 
 TEST_F(RetryOnResultTest, WhenNoRetryIsLeftTheLastAnswerIsTheResult) {
@@ -186,6 +220,159 @@ TEST(OwnPolicyTest, GetsBackWhatItTookForARetryThatDoesNotHappen) {
   EXPECT_EQ(policy->taken, 0);
 }
 
+// Answers BeforeRetry() as the test says.
+class Refusing final : public RetryPolicy {
+ public:
+  explicit Refusing(RetryVerdict verdict) : verdict_(std::move(verdict)) {}
+  absl::string_view name() const override { return "refusing"; }
+  RetryVerdict BeforeRetry(RetryContext&) override { return verdict_; }
+  void Dropped(RetryContext&) override { ++dropped; }
+  void End(RetryContext& context) override { spent = context.spent(); }
+  int dropped = 0;
+  bool spent = false;
+
+ private:
+  const RetryVerdict verdict_;
+};
+
+class WordlessRefusalTest : public ::testing::TestWithParam<bool> {};
+
+TEST_P(WordlessRefusalTest, IsARefusal) {
+  const bool spent = GetParam();
+  const auto policy =
+      std::make_shared<Refusing>(spent ? RetryVerdict::Spent("") : RetryVerdict::OutcomeStands());
+  SimulatedService::Options options = Options();
+  options.settings.retry.budget.enabled = true;
+  options.settings.retry.breaker.enabled = true;
+  options.retry_policies = {policy};
+  SimulatedService service(std::move(options));
+  SimulatedService::CallOptions call;
+  const auto inbound = std::make_shared<InboundCall>();
+  call.context.set_inbound(inbound);
+  const int64_t before = service.budget()->Balance(service.clock().Now());
+  const SimulatedResult result = service.Call(InTurn({LostRequest(), Answer()}), call);
+  EXPECT_TRUE(absl::IsUnavailable(result.status)) << result.status;
+  EXPECT_EQ(result.instances.size(), 1u);
+  EXPECT_EQ(LastVerdict(result), "refusing: ");
+  EXPECT_EQ(service.budget()->Balance(service.clock().Now()), before + 1) << "the call's own";
+  EXPECT_EQ(inbound->retries.load(), 0);
+  EXPECT_EQ(policy->dropped, 0) << "it took nothing";
+  EXPECT_EQ(policy->spent, spent);
+}
+
+INSTANTIATE_TEST_SUITE_P(, WordlessRefusalTest, ::testing::Bool());
+
+SimulatedService::Options With(std::shared_ptr<RetryPolicy> policy, int max_retries = 2) {
+  SimulatedService::Options options = Options(max_retries);
+  options.retry_policies = {std::move(policy)};
+  return options;
+}
+
+TEST(BuiltInPolicyOfAnRpcTest, ABreakerHearsOfSuccess) {
+  CircuitBreakerSettings settings;
+  settings.enabled = true;
+  settings.fault_limit = 1;
+  const auto breaker = std::make_shared<CircuitBreaker>(settings);
+  SimulatedService service(With(Breaker(breaker)));
+  breaker->OnFailure(breaker->TryAcquire(service.clock().Now()).permit, service.clock().Now());
+  service.clock().Advance(settings.half_open_initial_delay);
+  EXPECT_TRUE(service.Call(InTurn({Answer()})).status.ok());
+  EXPECT_EQ(breaker->state(), BreakerState::kClosed);
+}
+
+TEST(BuiltInPolicyOfAnRpcTest, AThrottleHearsOfEveryAttempt) {
+  RetryThrottleSettings settings;
+  settings.max_tokens = 10;
+  settings.token_ratio = 1;
+  const auto throttle = std::make_shared<RetryThrottle>(settings);
+  SimulatedService service(With(Throttle(throttle), /*max_retries=*/0));
+  service.Call(InTurn({LostRequest()}));
+  EXPECT_EQ(throttle->tokens(), 9) << "also where there is no retry";
+  service.Call(InTurn({Answer()}));
+  EXPECT_EQ(throttle->tokens(), 10);
+}
+
+TEST(BuiltInPolicyOfAnRpcTest, ATotalTimeBoundsTheCallAndItsAttempts) {
+  SimulatedService service(With(TotalTime(absl::Seconds(2))));
+  MonotonicTime deadline;
+  const MonotonicTime start = service.clock().Now();
+  const SimulatedResult result = service.Call([&](const std::string&, const Step& step) {
+    deadline = step.deadline;
+    return testing::Hang();
+  });
+  EXPECT_EQ(deadline, start + absl::Seconds(2));
+  EXPECT_EQ(result.elapsed, absl::Seconds(2));
+}
+
+// Notes what it sees when it is asked after an attempt.
+class Onlooker final : public RetryPolicy {
+ public:
+  absl::string_view name() const override { return "onlooker"; }
+  RetryVerdict MayTry(RetryContext& context) override {
+    if (context.attempt() > 0) {
+      pushbacks.push_back(context.pushback());
+      attempt_deadlines.push_back(context.attempt_deadline() - context.started_at());
+    }
+    return RetryVerdict::TryAgain();
+  }
+  std::vector<std::optional<absl::Duration>> pushbacks;
+  std::vector<absl::Duration> attempt_deadlines;
+};
+
+TEST(OwnPolicyTest, SeesThePushBackAndTheAttemptsDeadline) {
+  const auto policy = std::make_shared<Onlooker>();
+  SimulatedService::Options options = With(policy);
+  options.settings.retry.timeout = absl::Seconds(3);
+  SimulatedService service(std::move(options));
+  SimulatedAttempt pushed = LostRequest();
+  pushed.outcome.pushback = absl::Seconds(1);
+  service.Call(InTurn({pushed, Answer()}));
+  EXPECT_THAT(policy->pushbacks, ElementsAre(absl::Seconds(1), std::nullopt));
+  EXPECT_THAT(policy->attempt_deadlines, ElementsAre(absl::Seconds(3), absl::Seconds(4)));
+}
+
+TEST(OwnPolicyTest, ItsOwnErrorIsTheCallsWhereItForbidsTheFirstAttempt) {
+  const auto breaker = std::make_shared<SessionBreaker>(absl::Seconds(10));
+  SimulatedService::Options options = With(Breaker(breaker));
+  options.settings.retry.breaker.enabled = true;
+  SimulatedService service(std::move(options));
+  breaker->Open(service.clock().Now());
+  EXPECT_EQ(service.Call(InTurn({Answer()})).reason(), reason::kCircuitBreakerOpen);
+  breaker->Close();
+  EXPECT_TRUE(service.Call(InTurn({Answer()})).status.ok())
+      << "a call without an attempt opens no breaker of the method's";
+}
+
+// Other calls of the request that is being served take retries while this policy is asked.
+class UsesUpTheChain final : public RetryPolicy {
+ public:
+  explicit UsesUpTheChain(std::shared_ptr<InboundCall> inbound) : inbound_(std::move(inbound)) {}
+  absl::string_view name() const override { return "rival"; }
+  RetryVerdict BeforeRetry(RetryContext&) override {
+    RpcContext other;
+    other.set_inbound(inbound_);
+    others_refused += !ReserveInChain({.max_per_request = 1}, other);
+    return RetryVerdict::TryAgain();
+  }
+  int others_refused = 0;
+
+ private:
+  const std::shared_ptr<InboundCall> inbound_;
+};
+
+TEST_F(ChainTest, CallsOnSeveralThreadsTakeNoMoreThanThereIs) {
+  const auto rival = std::make_shared<UsesUpTheChain>(inbound_);
+  SimulatedService::Options options = With(rival);
+  options.settings.retry.chain.max_per_request = 1;
+  SimulatedService service(std::move(options));
+  SimulatedService::CallOptions call;
+  call.context.set_inbound(inbound_);
+  const SimulatedResult result = service.Call(InTurn({LostRequest()}), call);
+  EXPECT_EQ(result.instances.size(), 2u);
+  EXPECT_EQ(rival->others_refused, 1) << "the retry has been counted by then";
+  EXPECT_EQ(inbound_->retries.load(), 1);
+}
+
 class Recorder final : public RetryListener {
  public:
   Recorder(std::string name, std::vector<std::string>& events)
@@ -224,9 +411,13 @@ TEST(ListenerTest, CanVetoACall) {
   veto->veto = absl::PermissionDeniedError("not today");
   SimulatedService::Options options = Options();
   options.retry_listeners = {veto, std::make_shared<Recorder>("2", events)};
+  options.fallback = [](auto&&...) { return absl::InternalError("asked"); };
   SimulatedService service(std::move(options));
   const SimulatedResult result = service.Call(InTurn({Answer()}));
-  EXPECT_EQ(result.status.message(), "not today");
+  EXPECT_EQ(result.status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(result.status.message(), HasSubstr("not today"));
+  EXPECT_EQ(result.reason(), reason::kRetryVetoed);
+  EXPECT_NE(result.report.answer, CallReport::Answer::kFallback);
   EXPECT_EQ(result.instances.size(), 0u);
   EXPECT_THAT(events, ElementsAre("open:1", "close:1"));
 }
