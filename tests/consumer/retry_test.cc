@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "marpc/consumer/consumer.h"
+#include "marpc/retry/policies.h"
 #include "marpc/retry/retry_policy.h"
 #include "tests/provider/serving.h"
 
@@ -177,6 +178,23 @@ TEST_F(RetryTest, AnAnswerNamedInTheSettingsIsRetried) {
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->message(), "DONE");
   EXPECT_EQ(arrivals.load(), 3);
+}
+
+TEST_F(RetryTest, PoliciesAndListenersThatCannotBeUsedAreErrorsAtTheStart) {
+  const auto refusal = [this](const ConsumerOptions& options) {
+    return std::string(Consumer::Create(settings_, options).status().message());
+  };
+  ConsumerOptions options;
+  options.retry_policies["none"] = nullptr;
+  EXPECT_THAT(refusal(options), ::testing::HasSubstr("'none' is null"));
+  options.retry_policies = {{"never", MaxAttempts(0)}};
+  EXPECT_THAT(refusal(options), ::testing::HasSubstr("'never': MaxAttempts()"));
+  options.retry_policies = {{"stubborn", std::make_shared<Stubborn>()}};
+  settings_.method_defaults.retry.policies = {"stubborn", "stubborn"};
+  EXPECT_THAT(refusal(options), ::testing::HasSubstr("names 'stubborn' twice"));
+  settings_.method_defaults.retry.policies = {"stubborn"};
+  options.retry_listeners = {nullptr};
+  EXPECT_THAT(refusal(options), ::testing::HasSubstr("a listener is null"));
 }
 
 TEST_F(RetryTest, NamesThatNobodyRegisteredAndRulesThatCannotHoldAreErrorsAtTheStart) {
