@@ -57,7 +57,9 @@ struct ConsumerOptions {
   // Policy given in code, over YAML's and the .proto's: YAML as below a method, by
   // "demo.HelloService" or "demo.HelloService/Hello" (which wins): "retry: {maxRetries: 0}".
   CodePolicies policies;
-  // Named by `retry.policies` in YAML; asked after marpc's own ones.
+  // Named by `retry.policies` in YAML; told of every attempt. Their word counts after that of
+  // maxRetries, the chain and push-back, and they take what a retry costs last. Create() refuses
+  // null ones and those that do not Validate().
   std::map<std::string, std::shared_ptr<RetryPolicy>> retry_policies;
   // Told of every call that gets past its filters, its attempts and its end; OnOpen() may veto it.
   std::vector<std::shared_ptr<RetryListener>> retry_listeners;

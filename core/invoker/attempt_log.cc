@@ -23,10 +23,9 @@ AttemptInfo ToInfo(const AttemptLog::Entry& entry) {
 }  // namespace
 
 absl::Status AttemptLog::Describe(const Method& method, const AttemptOutcome& outcome,
-                                  const Classification& classification) const {
+                                  const Classification& classification, int retries) const {
   absl::Status status = outcome.status;
   if (classification.origin != ErrorInfo::BUSINESS) {
-    const size_t retries = entries_.size() - 1;
     status =
         absl::Status(outcome.status.code(),
                      absl::StrCat("call of ", method.full_name, " failed",

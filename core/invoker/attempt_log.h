@@ -26,8 +26,9 @@ class AttemptLog {
   void Add(Entry entry) { entries_.push_back(std::move(entry)); }
 
   // The failure of an attempt as the caller sees it, with all attempts so far in its ErrorInfo.
+  // `retries` were made before it; hedges are none.
   absl::Status Describe(const Method& method, const AttemptOutcome& outcome,
-                        const Classification& classification) const;
+                        const Classification& classification, int retries) const;
   // Sets the ErrorInfo of a failure.
   void AddInfo(absl::Status& status, const Method& method, ErrorInfo::Origin origin,
                absl::string_view reason) const;

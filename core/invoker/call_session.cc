@@ -279,7 +279,6 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
     policy_->hedging->OnAnswer(latency, moment.now);
     NoteOvertaken(attempt, moment.now);
   }
-  if (attempt.hedge) Count(state().counters->hedges_won);
   if (own_policies_ != nullptr) {
     own_policies_->At(moment.now, moment.random);
     own_policies_->OnAnswer(*input_.reply, attempt.instance->endpoint().ToString());
@@ -302,6 +301,7 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
     if (why_not.has_value()) return FinishWithLast(moment.now);
     return RetryAfter(delay, attempt, classification.why, moment);
   }
+  if (attempt.hedge) Count(state().counters->hedges_won);
   if (input_.report != nullptr) {
     log_.Add({attempt.instance, latency, absl::OkStatus(), "answered"});
   }
@@ -334,14 +334,16 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
   // Others are still under way: what can be retried leaves the word to them.
   if (!in_flight_.empty() && classification.retryable) {
     log_.Add({attempt.instance, latency, outcome.status, "another attempt is under way"});
-    last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification), answered};
+    last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification, retries_decided_),
+                        answered};
     return outcome.pushback.has_value() ? HedgeAfter(*outcome.pushback, moment.now)
                                         : OnHedgeTime(moment);
   }
   absl::Duration delay;
   const auto why_not = WhyNoRetry(classification, outcome.pushback, moment, delay);
   log_.Add({attempt.instance, latency, outcome.status, why_not.value_or(classification.why)});
-  last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification), answered};
+  last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification, retries_decided_),
+                      answered};
   if (outcome.source == AttemptOutcome::Source::kLocal && why_not.has_value()) {
     return FinishUnanswered(std::move(last_->status), moment.now, /*ask_fallback=*/false);
   }

@@ -1,8 +1,9 @@
 // How long to wait before a retry.
 //
-//   marpc::Backoff backoff = marpc::Backoff::Exponential(absl::Milliseconds(100),
-//   absl::Seconds(10)); backoff.WithJitter(0.2); marpc::BackoffMemory memory;   // one for each
-//   session absl::Duration wait = backoff.Delay(/*retry=*/1, random, memory);   // 80 ms to 120 ms
+//   auto backoff = marpc::Backoff::Exponential(absl::Milliseconds(100), absl::Seconds(10));
+//   backoff.WithJitter(0.2);
+//   marpc::BackoffMemory memory;  // one for each session
+//   absl::Duration wait = backoff.Delay(/*retry=*/1, random, memory);  // 80 ms to 120 ms
 //
 // | strategy           | the wait before the n-th retry                                           |
 // |--------------------|--------------------------------------------------------------------------|
@@ -44,7 +45,8 @@ absl::Duration BackoffDelay(const BackoffSettings& settings, int retry, RandomSo
 // it was read. BackoffDelay() is safe with any settings.
 absl::Status ValidateBackoff(const BackoffSettings& settings);
 
-// The same as a value, for policies put together in code. There is no jitter but by WithJitter().
+// The same as a value, for policies put together in code. Those made by the
+// functions below have no jitter but by WithJitter(); settings of one's own have what they say.
 class Backoff {
  public:
   // No wait.

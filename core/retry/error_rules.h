@@ -3,8 +3,8 @@
 //   marpc::ErrorRules rules;
 //   rules.ignore = {marpc::ErrorMatcher::Code(absl::StatusCode::kPermissionDenied)};
 //   rules.retry = {marpc::ErrorMatcher::Exception<SqlError>(),
-//   marpc::ErrorMatcher::Text("deadlock")}; rules.retry_result = marpc::WhenResult<int>([](int
-//   rows) { return rows == 0; });
+//                  marpc::ErrorMatcher::Text("deadlock")};
+//   rules.retry_result = marpc::WhenResult<int>([](int rows) { return rows == 0; });
 //
 // In this order: what marpc itself has refused for good (breaker open, message too large,
 // cancelled, consumer closed) is never tried again; ignore wins over retry; retry wins over
@@ -70,7 +70,7 @@ struct ErrorRules {
   std::function<bool(ResultView)> retry_result;
 
   // Lost, refused or late calls: ErrorInfo of a network failure, UNAVAILABLE, DEADLINE_EXCEEDED.
-  // The default where nothing else is said; the callable has to be idempotent.
+  // The callable has to be idempotent.
   static ErrorRules Network();
   // Every error.
   static ErrorRules All();

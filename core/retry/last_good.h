@@ -69,36 +69,47 @@ class LastGood {
  private:
   struct Kept {
     std::string key;
-    T value;
+    std::shared_ptr<const T> value;
     MonotonicTime at;
   };
   struct State {
     State(absl::Duration max_age, size_t capacity, const Clock& clock)
         : max_age(max_age), capacity(capacity), clock(clock) {}
 
+    // T's own code, its destructor for one, runs without the lock: it may be slow, or ask for
+    // another answer.
     void Keep(absl::string_view key, T value) {
+      auto kept = std::make_shared<const T>(std::move(value));
+      std::list<Kept> dropped;
       absl::MutexLock lock(&mutex);
-      Erase(key);
-      order.push_front({std::string(key), std::move(value), clock.Now()});
+      Erase(key, dropped);
+      order.push_front({std::string(key), std::move(kept), clock.Now()});
       by_key.emplace(order.front().key, order.begin());
-      if (order.size() > capacity) Erase(std::string(order.back().key));
+      if (order.size() > capacity) Erase(std::string(order.back().key), dropped);
     }
     std::optional<T> Get(absl::string_view key) {
+      const std::shared_ptr<const T> kept = Find(key);
+      if (kept == nullptr) return std::nullopt;
+      return *kept;
+    }
+    std::shared_ptr<const T> Find(absl::string_view key) {
       absl::MutexLock lock(&mutex);
       const auto it = by_key.find(key);
-      if (it == by_key.end() || clock.Now() - it->second->at > max_age) return std::nullopt;
+      if (it == by_key.end() || clock.Now() - it->second->at > max_age) return nullptr;
       return it->second->value;
     }
     void Forget(absl::string_view key) {
+      std::list<Kept> dropped;
       absl::MutexLock lock(&mutex);
-      Erase(key);
+      Erase(key, dropped);
     }
-    void Erase(absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    void Erase(absl::string_view key, std::list<Kept>& dropped)
+        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
       const auto it = by_key.find(key);
       if (it == by_key.end()) return;
       const auto kept = it->second;
       by_key.erase(it);
-      order.erase(kept);
+      dropped.splice(dropped.end(), order, kept);
     }
 
     const absl::Duration max_age;

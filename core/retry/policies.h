@@ -1,8 +1,12 @@
 // The built-in policies. A stack of them is asked in order; all must agree to another attempt.
 //
+//   const auto aborted = [](const marpc::RetryContext& context) {
+//     return absl::IsAborted(context.last_error());
+//   };
 //   marpc::Retry retry = marpc::Retry::With(
-//       marpc::RetryWhen([](const marpc::RetryContext& c) { return absl::IsAborted(c.last_error());
-//       }), marpc::MaxAttempts(5), marpc::TotalTime(absl::Seconds(2)),
+//       marpc::RetryWhen(aborted),
+//       marpc::MaxAttempts(5),
+//       marpc::TotalTime(absl::Seconds(2)),
 //       marpc::WaitBy(marpc::Backoff::Exponential(absl::Milliseconds(50), absl::Seconds(1))),
 //       marpc::Budget(budget));
 //

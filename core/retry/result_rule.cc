@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "google/protobuf/descriptor.h"
@@ -34,12 +37,26 @@ absl::Status Malformed(absl::string_view text) {
                    "joined by ||, for example: status == \"PENDING\""));
 }
 
+// Where `sign` first stands outside of quotes; npos: nowhere.
+size_t FindUnquoted(absl::string_view text, absl::string_view sign) {
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (quote != 0) {
+      if (text[i] == quote) quote = 0;
+    } else if (text[i] == '"' || text[i] == '\'') {
+      quote = text[i];
+    } else if (absl::StartsWith(text.substr(i), sign)) {
+      return i;
+    }
+  }
+  return absl::string_view::npos;
+}
+
 absl::StatusOr<Written> ReadOne(absl::string_view text) {
   const absl::string_view trimmed = absl::StripAsciiWhitespace(text);
   Written written;
   if (trimmed == "empty") return written;
-  const size_t at =
-      trimmed.find("==") != absl::string_view::npos ? trimmed.find("==") : trimmed.find("!=");
+  const size_t at = std::min(FindUnquoted(trimmed, "=="), FindUnquoted(trimmed, "!="));
   if (at == absl::string_view::npos || at == 0) return Malformed(trimmed);
   written.equal = trimmed[at] == '=';
   written.field = std::string(absl::StripAsciiWhitespace(trimmed.substr(0, at)));
@@ -57,12 +74,14 @@ absl::StatusOr<Written> ReadOne(absl::string_view text) {
 
 absl::StatusOr<std::vector<Written>> Read(absl::string_view text) {
   std::vector<Written> all;
-  for (const absl::string_view part : absl::StrSplit(text, "||")) {
-    absl::StatusOr<Written> one = ReadOne(part);
+  for (;;) {
+    const size_t end = FindUnquoted(text, "||");
+    absl::StatusOr<Written> one = ReadOne(text.substr(0, end));
     if (!one.ok()) return one.status();
     all.push_back(*std::move(one));
+    if (end == absl::string_view::npos) return all;
+    text.remove_prefix(end + 2);
   }
-  return all;
 }
 
 std::string FieldsOf(const Descriptor& type) {
@@ -101,18 +120,17 @@ absl::StatusOr<std::vector<const FieldDescriptor*>> Resolve(absl::string_view pa
   return fields;
 }
 
+// With all the digits that tell it from its neighbours; 0 for -0, which equals it.
+std::string Exactly(double number) { return absl::StrFormat("%.17g", number == 0 ? 0 : number); }
+
 // A field's value in the one spelling in which values are compared.
 std::string ValueOf(const Message& message, const FieldDescriptor& field) {
   const auto& reflection = *message.GetReflection();
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return reflection.GetBool(message, &field) ? "true" : "false";
-    case FieldDescriptor::CPPTYPE_ENUM: {
-      const auto* value =
-          field.enum_type()->FindValueByNumber(reflection.GetEnumValue(message, &field));
-      return value == nullptr ? absl::StrCat(reflection.GetEnumValue(message, &field))
-                              : value->name();
-    }
+    case FieldDescriptor::CPPTYPE_ENUM:  // a value may have several names
+      return absl::StrCat(reflection.GetEnumValue(message, &field));
     case FieldDescriptor::CPPTYPE_STRING:
       return reflection.GetString(message, &field);
     case FieldDescriptor::CPPTYPE_INT32:
@@ -124,9 +142,9 @@ std::string ValueOf(const Message& message, const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_UINT64:
       return absl::StrCat(reflection.GetUInt64(message, &field));
     case FieldDescriptor::CPPTYPE_FLOAT:
-      return absl::StrCat(reflection.GetFloat(message, &field));
+      return Exactly(reflection.GetFloat(message, &field));
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      return absl::StrCat(reflection.GetDouble(message, &field));
+      return Exactly(reflection.GetDouble(message, &field));
     case FieldDescriptor::CPPTYPE_MESSAGE:
       break;
   }
@@ -137,7 +155,11 @@ template <typename T, typename Parse>
 std::optional<std::string> Number(const std::string& written, Parse parse) {
   T number;
   if (!parse(written, &number)) return std::nullopt;
-  return absl::StrCat(number);
+  if constexpr (std::is_floating_point_v<T>) {
+    return Exactly(number);
+  } else {
+    return absl::StrCat(number);
+  }
 }
 
 // The written value in that spelling; none when the field can never have it.
@@ -148,9 +170,10 @@ std::optional<std::string> Spelling(const Written& written, const FieldDescripto
       return written.quoted ? std::optional(value) : std::nullopt;
     case FieldDescriptor::CPPTYPE_BOOL:
       return value == "true" || value == "false" ? std::optional(value) : std::nullopt;
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return field.enum_type()->FindValueByName(value) != nullptr ? std::optional(value)
-                                                                  : std::nullopt;
+    case FieldDescriptor::CPPTYPE_ENUM: {
+      const auto* named = field.enum_type()->FindValueByName(value);
+      return named != nullptr ? std::optional(absl::StrCat(named->number())) : std::nullopt;
+    }
     case FieldDescriptor::CPPTYPE_INT32:
       return Number<int32_t>(value, absl::SimpleAtoi<int32_t>);
     case FieldDescriptor::CPPTYPE_INT64:

@@ -4,8 +4,8 @@
 //   absl::Status Charge(marpc::RetryContext& context) {
 //     if (context.attempt() > 1) LOG(INFO) << "again, after " << context.last_error();
 //     absl::Status status = ...;
-//     if (CardIsStolen(status)) context.EndNow();   // no further attempt, whatever the policies
-//     say return status;
+//     if (CardIsStolen(status)) context.EndNow();  // whatever the policies say
+//     return status;
 //   }
 //
 // An operation that can be cut short looks at attempt_deadline(): the attempt's share of the time.

@@ -7,8 +7,8 @@
 
 namespace marpc {
 
-// Shared by all sessions: thread-safe. Called by the thread that runs the session; must not block.
-// Several are told in order by OnOpen() and OnRetry(), in reverse by the others.
+// Shared by all sessions: thread-safe. Called by the thread that runs the session; must neither
+// block nor throw. Several are told in order by OnOpen() and OnRetry(), in reverse by the others.
 class RetryListener {
  public:
   virtual ~RetryListener() = default;

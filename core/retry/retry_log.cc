@@ -1,5 +1,6 @@
 #include "marpc/retry/retry_log.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "marpc/observe/log.h"
 
@@ -8,11 +9,12 @@ namespace marpc {
 std::string RetryLogLine::ToString() const {
   const bool retry = event == Event::kRetry;
   return absl::StrCat(
-      retry ? "event=retry" : "event=retry_gave_up", " operation=", operation,
-      retry ? " attempt=" : " attempts=", attempt,
+      retry ? "event=retry" : "event=retry_gave_up",
+      " operation=", absl::Utf8SafeCEscape(operation), retry ? " attempt=" : " attempts=", attempt,
       retry ? absl::StrCat(" next=", next_attempt, " delay=", absl::FormatDuration(delay)) : "",
-      instance.empty() ? "" : absl::StrCat(" instance=", instance),
-      " code=", absl::StatusCodeToString(error.code()), " reason=\"", reason, "\"");
+      instance.empty() ? "" : absl::StrCat(" instance=", absl::Utf8SafeCEscape(instance)),
+      " code=", absl::StatusCodeToString(error.code()), " reason=\"", absl::Utf8SafeCEscape(reason),
+      "\"");
 }
 
 void LogRetryLine(const RetryLogLine& line) {

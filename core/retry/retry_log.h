@@ -1,9 +1,8 @@
 // What a retry session says in the log: one line a retry, one when it gives up, nothing when the
 // first attempt succeeds.
 //
-//   event=retry operation=charge attempt=1 next=2 delay=100ms code=UNAVAILABLE reason="connection
-//   refused" event=retry_gave_up operation=charge attempts=3 code=UNAVAILABLE reason="no attempt
-//   left (3 of 3)"
+//   event=retry operation=charge attempt=1 next=2 delay=100ms code=UNAVAILABLE reason="refused"
+//   event=retry_gave_up operation=charge attempts=3 code=UNAVAILABLE reason="no attempt left ..."
 //
 // A sink of one's own gets the same as values:
 //
@@ -37,6 +36,7 @@ struct RetryLogLine {
   // kGaveUp: the means to go on were used up; false: the error is one that no retry mends.
   bool spent = false;
 
+  // One line, whatever the texts hold: what would break it is escaped.
   std::string ToString() const;
 };
 

@@ -3,6 +3,7 @@
 #ifndef MARPC_RETRY_RETRY_STATE_CACHE_H_
 #define MARPC_RETRY_RETRY_STATE_CACHE_H_
 
+#include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -14,7 +15,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "marpc/base/cancel.h"
+#include "marpc/base/plain_mutex.h"
 #include "marpc/base/random.h"
 #include "marpc/retry/retry_session.h"
 
@@ -70,13 +73,19 @@ class RetryStateCache {
     std::string key_;
   };
 
+  struct Patience {
+    absl::Duration timeout = absl::InfiniteDuration();
+    CancelSignal* cancel = nullptr;  // null: cannot be cancelled
+  };
   // Waits for a call of the same key to end. FailedPrecondition, reason RETRY_REENTERED, when that
-  // is the calling thread's own.
-  absl::StatusOr<Lease> Acquire(absl::string_view key);
+  // is the calling thread's own; DeadlineExceeded and Cancelled when the patience is at its end.
+  absl::StatusOr<Lease> Acquire(absl::string_view key, const Patience& patience);
+  absl::StatusOr<Lease> AwaitTurn(absl::string_view key, const Patience& patience);
   void GiveBack(const std::string& key);
 
   const size_t capacity_;
-  mutable absl::Mutex mutex_;
+  mutable PlainMutex mutex_;
+  std::condition_variable_any changed_;  // a key has been given back, or somebody was cancelled
   absl::flat_hash_map<std::string, std::thread::id> running_ ABSL_GUARDED_BY(mutex_);
   // Null while a lease has it.
   absl::flat_hash_map<std::string, std::unique_ptr<History>> histories_ ABSL_GUARDED_BY(mutex_);

@@ -1,8 +1,9 @@
 // Leaves a peer alone that a whole session of retries could not reach: after one that ended with
 // its means used up, none is begun for `reset_timeout`.
 //
-//   auto breaker = std::make_shared<marpc::SessionBreaker>(absl::Seconds(10));   // one for the
-//   peer marpc::Retry retry = marpc::Retry::OnError().Max(3).Breaker(breaker);
+//   // One for the peer.
+//   auto breaker = std::make_shared<marpc::SessionBreaker>(absl::Seconds(10));
+//   marpc::Retry retry = marpc::Retry::OnError().Max(3).Breaker(breaker);
 //
 // It counts from the session that opened it: sessions that it refuses, and those that were under
 // way and end badly meanwhile, do not prolong it. There is no half-open state: after the time it is

@@ -2,7 +2,8 @@
 //
 //   class InstantSleeper final : public marpc::Sleeper {
 //     void SleepUntil(marpc::MonotonicTime until, marpc::CancelSignal*) override {
-//     clock_.Set(until); }
+//       clock_.Set(until);
+//     }
 //     ...
 //   };
 //   retry.Using({.clock = &clock, .sleeper = &sleeper, .random = &random}).Call(fn);

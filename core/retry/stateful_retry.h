@@ -8,12 +8,10 @@
 //   if (!status.ok()) transaction.Rollback();   // it comes again, and counts on
 //
 // - A call makes one attempt. When it fails, its error is returned, after the wait that the
-// policies
-//   ask for, and the history of the key is kept; the next call with the key counts on.
+//   policies ask for, and the history of the key is kept; the next call with the key counts on.
 // - A key whose attempts are used up, or whose last error is final, is recovered: the next call
-// with
-//   it does not run the operation but the retry's fallback, and its history is forgotten. Without a
-//   fallback that call fails with ResourceExhausted, reason RETRY_SPENT, or, after
+//   with it does not run the operation but the retry's fallback, and its history is forgotten.
+//   Without a fallback that call fails with ResourceExhausted, reason RETRY_SPENT, or, after
 //   LastErrorWhenExhausted(), with the last error.
 // - An error that RollbackFor() does not name is not returned: it is tried again, and recovered, in
 //   the same call. So is a result that the policies do not want.
@@ -21,9 +19,9 @@
 // - An empty key has no history: one attempt, whose error is returned.
 // - When the cache is full, a call of a key that is not in it still runs; if it fails, its error is
 //   ResourceExhausted, reason RETRY_STATE_FULL. The keys in the cache go on as before.
-// - Calls of the same key run one after the other; a call that its own operation makes with the
-// same
-//   key fails with FailedPrecondition, reason RETRY_REENTERED.
+// - Calls of the same key run one after the other, and wait for their turn until their deadline or
+//   their cancellation; a call that its own operation makes with the same key fails with
+//   FailedPrecondition, reason RETRY_REENTERED.
 //
 // A key's history is one session: its listeners are opened by its first call and closed by its
 // last.
@@ -81,7 +79,8 @@ class StatefulRetry {
     if (absl::Status flaw = retry_.template Check<Answer>(plain); !flaw.ok()) return flaw;
     std::optional<Lease> lease;
     if (!key.empty()) {
-      absl::StatusOr<Lease> acquired = cache_->Acquire(key);
+      absl::StatusOr<Lease> acquired =
+          cache_->Acquire(key, {call.deadline - Now(), call.cancel.get()});
       if (!acquired.ok()) return acquired.status();
       lease.emplace(*std::move(acquired));
     }

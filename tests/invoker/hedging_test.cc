@@ -58,6 +58,22 @@ class HedgingTest : public ::testing::Test {
   Step Ends(int attempt, AttemptOutcome outcome = {}) {
     return session_->OnAttemptDone(attempt, std::move(outcome), service_->now());
   }
+  static SimulatedService::Options HalfOpenWithTwoProbes() {
+    SimulatedService::Options options = Options();
+    options.settings.circuit_breaker.enabled = true;
+    options.settings.circuit_breaker.fault_limit = 1;
+    options.settings.circuit_breaker.half_open_probes = 2;
+    return options;
+  }
+  void OpenHalfway() {
+    CircuitBreaker& breaker = *service_->breaker();
+    breaker.OnFailure(breaker.TryAcquire(service_->clock().Now()).permit, service_->clock().Now());
+    service_->clock().Advance(absl::Minutes(1));
+    const std::shared_ptr<Hedging>& hedging = service_->state()->methods[0]->hedging;
+    for (int i = 0; i < calls_before_; ++i) hedging->OnCall(service_->clock().Now());
+    for (int i = 0; i < calls_before_; ++i) service_->budget()->Deposit(service_->clock().Now());
+  }
+  int ProbesOut() { return service_->breaker()->GetSnapshot(service_->clock().Now()).probes_out; }
   static std::string HostOf(const Step& step) { return step.instance->endpoint().host(); }
 
   const google::protobuf::Empty nothing_;
@@ -159,9 +175,10 @@ TEST_F(HedgingTest, AnAnswerThatAsksForAnotherTryLeavesTheWordToTheOther) {
   options.result_rule = *ResultRule::Parse("empty", *google::protobuf::Value::descriptor());
   Begin(std::move(options));
   HedgeTime(Start());
-  EXPECT_EQ(Ends(0).kind, Step::Kind::kGoOn);
+  EXPECT_EQ(Ends(1).kind, Step::Kind::kGoOn);
+  EXPECT_EQ(service_->counters().hedges_won.load(), 0u) << "its answer is not the call's";
   reply_.set_string_value("done");
-  const Step end = Ends(1);
+  const Step end = Ends(0);
   ASSERT_EQ(end.kind, Step::Kind::kDone);
   EXPECT_TRUE(end.status.ok());
   EXPECT_EQ(service_->counters().retries.load(), 0u);
@@ -180,6 +197,7 @@ TEST_F(HedgingTest, WhenAllAreLostTheCallIsRetriedAsAnyOther) {
   const Step end = Ends(2, LostRequest().outcome);
   ASSERT_EQ(end.kind, Step::Kind::kDone);
   EXPECT_EQ(GetErrorInfo(end.status)->attempts_size(), 3);
+  EXPECT_THAT(end.status.message(), ::testing::HasSubstr("retried 1 times"));
 }
 
 TEST_F(HedgingTest, AHedgeIsPaidFromTheRetryBudget) {
@@ -281,13 +299,15 @@ TEST_F(HedgingTest, AThrottleStopsHedgesToo) {
 }
 
 TEST_F(HedgingTest, AHedgeTakesAPermitOfTheBreakerAndTheLoserGivesItBack) {
-  SimulatedService::Options options = Options();
-  options.settings.circuit_breaker.enabled = true;
-  options.settings.circuit_breaker.fault_limit = 1;
-  Begin(std::move(options));
+  Begin(HalfOpenWithTwoProbes());
+  OpenHalfway();
   HedgeTime(Start());
-  Ends(1);
-  EXPECT_EQ(service_->breaker()->state(), BreakerState::kClosed);
+  EXPECT_EQ(ProbesOut(), 2);
+  AttemptOutcome cancelled;  // which says nothing of its own peer
+  cancelled.status = absl::CancelledError("");
+  cancelled.source = AttemptOutcome::Source::kLocal;
+  EXPECT_EQ(Ends(1, cancelled).kind, Step::Kind::kDone);
+  EXPECT_EQ(ProbesOut(), 0);
 }
 
 TEST_F(HedgingTest, TheDelayFollowsAPercentileOfTheMethodsOwnLatency) {
@@ -320,12 +340,12 @@ TEST_F(HedgingTest, ACallInTheServiceOfARetryIsNotHedged) {
 }
 
 TEST_F(HedgingTest, ASessionThatIsDroppedWithAttemptsInFlightGivesItsPermitsBack) {
-  SimulatedService::Options options = Options();
-  options.settings.circuit_breaker.enabled = true;
-  Begin(std::move(options));
+  Begin(HalfOpenWithTwoProbes());
+  OpenHalfway();
   HedgeTime(Start());
+  EXPECT_EQ(ProbesOut(), 2);
   session_.reset();
-  EXPECT_EQ(service_->breaker()->state(), BreakerState::kClosed);
+  EXPECT_EQ(ProbesOut(), 0);
 }
 
 }  // namespace

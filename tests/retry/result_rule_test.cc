@@ -50,6 +50,30 @@ TEST(ResultRuleTest, AnyOfSeveralIsEnough) {
   EXPECT_FALSE(Matches("number == 1 || number == 2", Field()));
 }
 
+TEST(ResultRuleTest, SignsInQuotesAreText) {
+  FieldDescriptorProto field = Field();
+  field.set_name("a||b");
+  EXPECT_TRUE(Matches("name == \"a||b\"", field));
+  EXPECT_TRUE(Matches("number == 1 || name == 'a||b'", field));
+  field.set_name("x==y");
+  EXPECT_FALSE(Matches("name != \"x==y\"", field));
+  EXPECT_TRUE(Matches("name != 'x!=y'", field));
+}
+
+TEST(ResultRuleTest, DoublesAreComparedToTheLastDigit) {
+  google::protobuf::DoubleValue value;
+  value.set_value(1234567.5);
+  EXPECT_TRUE(Matches("value == 1234567.5", value));
+  EXPECT_FALSE(Matches("value == 1234567", value));
+  value.set_value(0.1);
+  EXPECT_TRUE(Matches("value == 0.10", value));
+  google::protobuf::FloatValue single;
+  single.set_value(0.1f);
+  EXPECT_TRUE(Matches("value == 0.1", single));
+  single.set_value(-0.0f);
+  EXPECT_TRUE(Matches("value == 0", single));
+}
+
 TEST(ResultRuleTest, EmptyIsAMessageWithNothingInIt) {
   google::protobuf::StringValue value;
   EXPECT_TRUE(Matches("empty", value));

@@ -38,6 +38,15 @@ TEST_F(RetryLogTest, OneLineARetryAndOneAtTheEnd) {
                                   "reason=\"no attempt left (2 made)\""));
 }
 
+TEST_F(RetryLogTest, WhatWouldBreakALineIsEscaped) {
+  Charging(Retry::OnError().Max(2))
+      .Call([] { return absl::InternalError("a \"b\"\nevent=forged ü"); })
+      .IgnoreError();
+  EXPECT_EQ(lines_[0],
+            "event=retry operation=charge attempt=1 next=2 delay=0 code=INTERNAL "
+            "reason=\"a \\\"b\\\"\\nevent=forged ü\"");
+}
+
 TEST_F(RetryLogTest, TheInstanceIsNamedWhereThereIsOne) {
   const RetryStack stack{.operation = "charge",
                          .policies = {MaxAttempts(1)},

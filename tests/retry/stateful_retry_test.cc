@@ -192,6 +192,33 @@ TEST_F(StatefulRetryTest, CallsOfOneKeyRunOneAfterTheOther) {
   EXPECT_EQ(report_.attempts, 81) << "every attempt was counted";
 }
 
+TEST_F(StatefulRetryTest, ADeadlineAndACancellationEndTheWaitForTheKeysTurn) {
+  const auto retry = Stateful(Base(3));
+  absl::Notification running;
+  absl::Notification go_on;
+  std::thread first([&] {
+    retry
+        .Call("m1",
+              [&] {
+                running.Notify();
+                go_on.WaitForNotification();
+                return absl::OkStatus();
+              })
+        .IgnoreError();
+  });
+  running.WaitForNotification();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      retry.Call("m1", Failing(), {.deadline = time_.clock.Now() + absl::Milliseconds(2)})));
+  const auto cancel = std::make_shared<CancelSignal>();
+  std::thread canceller([&] { cancel->Cancel(); });
+  EXPECT_TRUE(absl::IsCancelled(retry.Call("m1", Failing(), {.cancel = cancel})));
+  EXPECT_TRUE(absl::IsCancelled(retry.Call("m1", Failing(), {.cancel = cancel})));
+  EXPECT_EQ(calls_, 0);
+  canceller.join();
+  go_on.Notify();
+  first.join();
+}
+
 TEST_F(StatefulRetryTest, OtherKeysDoNotWait) {
   const auto retry = Stateful(Base(2));
   absl::Notification running;
@@ -264,6 +291,28 @@ TEST(LastGoodTest, TheKeyThatWasNotKeptForLongestGoesFirst) {
   EXPECT_EQ(kept.Get("c"), 4);
   kept.Forget("a");
   EXPECT_EQ(kept.Get("a"), std::nullopt);
+}
+
+// Asks its cache for another answer whenever it is copied or destroyed.
+struct Curious {
+  explicit Curious(LastGood<Curious>* cache) : cache(cache) {}
+  Curious(const Curious& other) : cache(other.cache) { Ask(); }
+  Curious(Curious&& other) noexcept : cache(std::exchange(other.cache, nullptr)) {}
+  ~Curious() { Ask(); }
+  void Ask() {
+    if (cache != nullptr) cache->Forget("nothing");
+  }
+  LastGood<Curious>* cache;
+};
+
+TEST(LastGoodTest, AnAnswersOwnCodeRunsWithoutTheLock) {
+  LastGood<Curious> answers(absl::Hours(1), /*capacity=*/1);
+  answers.Keep("a", Curious(&answers));
+  answers.Keep("a", Curious(&answers));
+  EXPECT_TRUE(answers.Get("a").has_value());
+  answers.Keep("b", Curious(&answers));
+  EXPECT_FALSE(answers.Get("a").has_value());
+  answers.Forget("b");
 }
 
 }  // namespace
