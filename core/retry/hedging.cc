@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kLatenciesNeeded = 100;
 constexpr absl::Duration kRenewEvery = absl::Milliseconds(100);
-// More calls than those of so long do not pay for the hedges of a moment.
+// What calls before that have paid for is kept for a few hedges alone.
 constexpr absl::Duration kKeptFor = absl::Seconds(1);
 constexpr int64_t kNoHedge = std::numeric_limits<int64_t>::max();
 

@@ -15,6 +15,8 @@ constexpr int64_t kWithoutLimit = std::numeric_limits<int64_t>::max();
 constexpr double kRoundingError = 1e-9;
 // Beyond it a share is none at all.
 constexpr double kLeastShare = 1e-6;
+// Retries: so few are no storm, and with few calls they come in such bunches.
+constexpr int64_t kLeastSaved = 10;
 
 int64_t TokensFor(double retries, const RetryBudgetSettings& settings) {
   const double share = std::max(settings.percent_can_retry, kLeastShare);
@@ -106,8 +108,9 @@ void RetryBudget::Advance(MonotonicTime now) {
   });
   AddSeconds(age);
   while (!bucket_.empty() && bucket_.front().expires <= age) TakeOldest(bucket_.front().tokens);
-  while (tokens_ > per_retry_ && bucket_.front().expires <= age + ttl_ - kept_for_) {
-    TakeOldest(std::min(bucket_.front().tokens, tokens_ - per_retry_));
+  const int64_t saved = kLeastSaved * per_retry_;
+  while (tokens_ > saved && bucket_.front().expires <= age + ttl_ - kept_for_) {
+    TakeOldest(std::min(bucket_.front().tokens, tokens_ - saved));
   }
   if (tokens_ > capacity_) TakeOldest(tokens_ - capacity_);
 }

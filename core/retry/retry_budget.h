@@ -31,7 +31,7 @@ class RetryBudget {
   static absl::Status Validate(const RetryBudgetSettings& settings);
 
   // `settings` must be valid. Its seconds are counted from `now`. Of tokens older than `kept_for`
-  // no more are kept than one retry takes, so that a calm does not save up for a storm.
+  // no more are kept than ten retries take, so that a calm does not save up for a storm.
   RetryBudget(const RetryBudgetSettings& settings, MonotonicTime now,
               absl::Duration kept_for = absl::InfiniteDuration());
 
