@@ -68,12 +68,12 @@ void HedgedCall::Post(absl::AnyInvocable<void()> event) {
   }
 }
 
-void HedgedCall::Take(const Step& step) {
+void HedgedCall::Take(Step step) {
   ++steps_;
   waiting_ = step.kind == Step::Kind::kWait;
   switch (step.kind) {
     case Step::Kind::kDone:
-      return End(step.status);
+      return End(std::move(step.status));
     case Step::Kind::kAttempt:
       return Begin(step);
     case Step::Kind::kGoOn:

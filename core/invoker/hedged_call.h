@@ -42,7 +42,7 @@ class HedgedCall final : public std::enable_shared_from_this<HedgedCall> {
   // code of the user's, and threads of the transport and of the timers come here.
   void Post(absl::AnyInvocable<void()> event);
   // The functions from here on are events, or parts of them: they run one at a time, unlocked.
-  void Take(const Step& step);
+  void Take(Step step);
   void OnAttemptDone(Attempt& attempt, AttemptOutcome outcome);
   // What the latest wait was for has come, unless something else came first.
   void OnWake(uint64_t step);

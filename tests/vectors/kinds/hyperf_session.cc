@@ -17,7 +17,9 @@ namespace {
 
 // As PHP's == false.
 bool IsFalsy(const Json& value) {
-  return value == false || value == 0 || value == "" || value == "0" || value == Json::array();
+  const bool nothing = (value.is_string() && value.get_ref<const std::string&>().empty()) ||
+                       (value.is_array() && value.empty());
+  return nothing || value == false || value == 0 || value == "0";
 }
 
 std::function<bool(ResultView)> ResultPredicate(const Json& predicate) {
