@@ -1,9 +1,9 @@
 // The policy in force for a method. Key by key, the first that gives it:
 //
-//   code          ConsumerOptions::policies, or a value of the settings changed since they were
-//   read YAML          in the method, in its service, at the top .proto        option
-//   (marpc.method), option (marpc.service) the default   for retry.idempotent: protobuf's own
-//   idempotency_level
+// - code: ConsumerOptions::policies, or a value of the settings that was changed since it was read
+// - YAML: in the method, in its service, at the top
+// - the .proto: option (marpc.method), option (marpc.service)
+// - the default; for retry.idempotent, protobuf's own idempotency_level
 #ifndef MARPC_CONFIG_EFFECTIVE_POLICY_H_
 #define MARPC_CONFIG_EFFECTIVE_POLICY_H_
 
