@@ -22,6 +22,17 @@ size_t NumberOf(const LiveInstance& instance) {
 
 }  // namespace
 
+Slice Sum(const std::vector<Slice>& slices, size_t from, size_t until) {
+  Slice sum;
+  for (size_t i = from; i < until; ++i) {
+    sum.calls += slices[i].calls;
+    sum.arrivals += slices[i].arrivals;
+    sum.answered += slices[i].answered;
+    sum.failed += slices[i].failed;
+  }
+  return sum;
+}
+
 Fleet::Fleet(const FleetSettings& settings) : settings_(settings) {
   SeededRandom seeds(settings.seed);
   std::vector<std::string> names;

@@ -36,6 +36,9 @@ struct Slice {
   uint64_t failed = 0;    // calls that ended otherwise
 };
 
+// Of the slices from `from` up to `until`, which is left out.
+Slice Sum(const std::vector<Slice>& slices, size_t from, size_t until);
+
 // Not thread-safe.
 class Fleet {
  public:

@@ -38,13 +38,7 @@ void AddLines(const OutageResult& result, const std::string& name, Chart& chart)
   Line answered{name, {}};
   constexpr size_t kSlices = 10;
   for (size_t i = 0; i + kSlices <= result.slices.size(); i += kSlices) {
-    Slice sum;
-    for (size_t j = i; j < i + kSlices; ++j) {
-      sum.calls += result.slices[j].calls;
-      sum.arrivals += result.slices[j].arrivals;
-      sum.answered += result.slices[j].answered;
-      sum.failed += result.slices[j].failed;
-    }
+    const Slice sum = Sum(result.slices, i, i + kSlices);
     const double second = static_cast<double>(i) / kSlices + 0.5;
     load.points.emplace_back(second,
                              static_cast<double>(sum.arrivals) / static_cast<double>(sum.calls));

@@ -41,11 +41,7 @@ OutageResult RunOutage(const OutageSettings& settings) {
   result.slices = fleet.slices();
   const size_t from = SlicesIn(settings.before);
   const size_t until = from + SlicesIn(settings.lasts);
-  Slice outage;
-  for (size_t i = from; i < until; ++i) {
-    outage.calls += result.slices[i].calls;
-    outage.arrivals += result.slices[i].arrivals;
-  }
+  const Slice outage = Sum(result.slices, from, until);
   result.amplification = static_cast<double>(outage.arrivals) / static_cast<double>(outage.calls);
   // The last slice may not be whole.
   size_t well_since = result.slices.size() - 1;

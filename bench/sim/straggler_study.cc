@@ -32,11 +32,7 @@ StragglerResult RunStragglers(FleetSettings fleet, bool hedging, absl::Duration 
   StragglerResult result;
   result.latencies = load.latencies();
   std::sort(result.latencies.begin(), result.latencies.end());
-  Slice sum;
-  for (size_t i = from; i < load.slices().size(); ++i) {
-    sum.calls += load.slices()[i].calls;
-    sum.arrivals += load.slices()[i].arrivals;
-  }
+  const Slice sum = Sum(load.slices(), from, load.slices().size());
   result.arrivals_per_call = static_cast<double>(sum.arrivals) / static_cast<double>(sum.calls);
   return result;
 }
