@@ -282,7 +282,7 @@ class BasicRetry {
   template <typename Answer>
   absl::Status Check(const RetryCall& call) const {
     absl::Status flaw = spec_.Check(
-        typeid(typename retry_internal::Unwrapped<retry_internal::ValueOf<Answer>>::type));
+        typeid(typename retry_internal::Unwrapped<retry_internal::ValueOf<Answer>>::Type));
     if (!flaw.ok() && call.report != nullptr) {
       *call.report = RetryReport();
       call.report->end_reason = std::string(flaw.message());

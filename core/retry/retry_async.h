@@ -38,7 +38,7 @@ namespace retry_internal {
 class AsyncRun : public std::enable_shared_from_this<AsyncRun>, private CancelSignal::Observer {
  public:
   AsyncRun(const RetrySpec& spec, const RetryCall& call, TimerQueue& timers);
-  virtual ~AsyncRun() = default;
+  ~AsyncRun() override = default;
 
   void Start();
 
@@ -92,7 +92,7 @@ class TypedAsyncRun final : public AsyncRun {
   // The caller's end of one attempt.
   struct Completion {
     explicit Completion(std::shared_ptr<TypedAsyncRun> run) : run(std::move(run)) {}
-    Completion(Completion&&) = default;
+    Completion(Completion&&) noexcept = default;
     ~Completion() {
       if (run != nullptr) Complete(absl::CancelledError("the attempt was dropped"));
     }

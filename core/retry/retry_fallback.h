@@ -20,11 +20,11 @@ struct NoFallback {};
 // A ResultView sees an optional as what it holds.
 template <typename T>
 struct Unwrapped {
-  using type = T;
+  using Type = T;
 };
 template <typename T>
 struct Unwrapped<std::optional<T>> {
-  using type = T;
+  using Type = T;
 };
 
 template <typename F>
