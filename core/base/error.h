@@ -27,6 +27,8 @@ inline constexpr absl::string_view kErrorInfoTypeUrl = "type.googleapis.com/marp
 namespace reason {
 inline constexpr absl::string_view kNoAvailableInstance = "NO_AVAILABLE_INSTANCE";
 inline constexpr absl::string_view kCircuitBreakerOpen = "CIRCUIT_BREAKER_OPEN";
+inline constexpr absl::string_view kCircuitBreakerRampUp =
+    "CIRCUIT_BREAKER_RAMP_UP";  // closed again, but not for all calls yet
 inline constexpr absl::string_view kDeadline = "DEADLINE";      // it may have been executed
 inline constexpr absl::string_view kConnection = "CONNECTION";  // could not connect, or broke
 inline constexpr absl::string_view kMessageTooLarge = "MESSAGE_TOO_LARGE";

@@ -1,188 +1,230 @@
+// What a call does to a breaker. Its transitions are in transitions.cc.
 #include "marpc/circuitbreaker/circuit_breaker.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "marpc/circuitbreaker/locked.h"
 
 namespace marpc {
+namespace {
 
-absl::string_view BreakerStateName(BreakerState state) {
-  switch (state) {
-    case BreakerState::kClosed:
-      return "CLOSED";
-    case BreakerState::kOpen:
-      return "OPEN";
-    case BreakerState::kHalfOpen:
-      return "HALF_OPEN";
-  }
-  return "UNKNOWN";
+bool JudgesSlowCalls(const BreakerRules& rules) {
+  return rules.trip_on.slow_call_rate || rules.slow_calls_fail;
 }
 
-absl::Status CircuitBreaker::Validate(const CircuitBreakerSettings& settings) {
-  const auto bad = [](auto&&... text) { return absl::InvalidArgumentError(absl::StrCat(text...)); };
-  if (settings.fault_limit < 1) {
-    return bad("circuitbreaker.faultLimit ", settings.fault_limit, " must be at least 1");
+BreakerState InitialState(const BreakerRules& rules) {
+  switch (rules.initial_state) {
+    case BreakerInitialState::kClosed:
+      return BreakerState::kClosed;
+    case BreakerInitialState::kForcedOpen:
+      return BreakerState::kForcedOpen;
+    case BreakerInitialState::kDisabled:
+      return BreakerState::kDisabled;
+    case BreakerInitialState::kMetricsOnly:
+      return BreakerState::kMetricsOnly;
   }
-  if (settings.half_open_probes < 1) {
-    return bad("circuitbreaker.halfOpenProbes ", settings.half_open_probes, " must be at least 1");
-  }
-  if (settings.window_size <= absl::ZeroDuration()) {
-    return bad("circuitbreaker.windowSize must be longer than 0");
-  }
-  if (settings.half_open_initial_delay < absl::ZeroDuration() ||
-      settings.half_open_delay < absl::ZeroDuration()) {
-    return bad("circuitbreaker.halfOpenInitialDelay and halfOpenDelay must not be negative");
-  }
-  return absl::OkStatus();
+  return BreakerState::kClosed;
 }
 
-CircuitBreaker::CircuitBreaker(const CircuitBreakerSettings& settings, Listener listener)
-    : settings_(settings), listener_(std::move(listener)) {}
+}  // namespace
+
+CircuitBreaker::CircuitBreaker(const BreakerRules& rules, Listener listener, RandomSource* random)
+    : CircuitBreaker(std::make_shared<const BreakerRules>(rules), std::move(listener), random) {}
+
+CircuitBreaker::CircuitBreaker(std::shared_ptr<const BreakerRules> rules, Listener listener,
+                               RandomSource* random)
+    : rules_(std::move(rules)),
+      word_(uint64_t{1} << kGenerationShift | static_cast<uint64_t>(InitialState(*rules_))),
+      rate_(MakeRateWindow(*rules_)),
+      slow_(JudgesSlowCalls(*rules_) ? std::make_unique<SlowCalls>(rules_->slow_call_duration)
+                                     : nullptr),
+      forgets_(rules_->success_resets || rules_->trip_on.consecutive_failures),
+      listener_(std::move(listener)),
+      random_(random),
+      faults_(rules_->fault_limit) {
+  if (rate_ != nullptr) rate_->StartPeriod(PeriodOf(1));
+  if (slow_ != nullptr) slow_->StartPeriod(PeriodOf(1), MonotonicTime::FromNanos(0));
+  UpdateAdmitsFrom();
+}
 
 CircuitBreaker::Admission CircuitBreaker::TryAcquire(MonotonicTime now) {
-  // The generation first: if the state changes in between, the permit is of before and its result
-  // is ignored.
-  const uint64_t generation = generation_.load(std::memory_order_acquire);
-  if (state() == BreakerState::kClosed) {
-    return {.allowed = true, .permit = {.generation = generation}, .retry_after = {}};
-  }
-  return AcquireSlow(now);
-}
-
-template <typename Change>
-void CircuitBreaker::Locked(Change change) {
-  absl::MutexLock lock(&mutex_);
-  change();
-  if (announcing_) return;  // by another thread, or further up in this one
-  announcing_ = true;
-  while (!unannounced_.empty()) {
-    const Transition transition = unannounced_.front();
-    unannounced_.pop_front();
-    mutex_.Unlock();
-    listener_(transition);
-    mutex_.Lock();
-  }
-  announcing_ = false;
-}
-
-CircuitBreaker::Admission CircuitBreaker::AcquireSlow(MonotonicTime now) {
+  uint64_t word = word_.load(std::memory_order_acquire);
+  const auto lets_all_through = [](uint64_t w) {
+    return (StateOf(w) == BreakerState::kClosed && !Ramping(w)) ||
+           StateOf(w) == BreakerState::kMetricsOnly;
+  };
+  if (!lets_all_through(word)) return AcquireSlow(word, now);
+  // If the state changes from here on, the permit is of before and its result is ignored.
   Admission admission;
-  Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (state() == BreakerState::kOpen && now - opened_at_ >= open_for_) {
-      Enter(BreakerState::kHalfOpen, now);
-    }
-    if (state() == BreakerState::kOpen) {
-      admission.retry_after = open_for_ - (now - opened_at_);
-      return;
-    }
-    if (state() == BreakerState::kHalfOpen) {
-      std::erase_if(probes_, [&](MonotonicTime t) { return now - t >= settings_.half_open_delay; });
-      const int used = static_cast<int>(probes_.size()) + probe_successes_;
-      if (used >= settings_.half_open_probes) return;
-      probes_.push_back(now);
-      admission.permit.probe = true;
-    }
-    admission.allowed = true;
-    admission.permit.generation = generation_.load();
-  });
-  if (!admission.allowed) refused_.fetch_add(1, std::memory_order_relaxed);
+  admission.allowed = true;
+  admission.permit.generation = GenerationOf(word);
+  admission.permit.started_at = now;
+  if (slow_ == nullptr) return admission;
+  if (now >= slow_->due()) {
+    TakeSlowCalls(now);
+    word = word_.load(std::memory_order_acquire);
+    if (!lets_all_through(word)) return AcquireSlow(word, now);
+    admission.permit.generation = GenerationOf(word);
+  }
+  admission.permit.under_way = slow_->Begin(PeriodOf(admission.permit.generation), now);
   return admission;
 }
 
-void CircuitBreaker::OnSuccess(Permit permit, MonotonicTime now) {
-  if (!permit.probe &&
-      !(settings_.success_resets && any_failure_.load(std::memory_order_relaxed))) {
-    return;
+CircuitBreaker::Admission CircuitBreaker::AcquireSlow(uint64_t word, MonotonicTime now) {
+  Admission admission;
+  if (StateOf(word) == BreakerState::kDisabled) {
+    admission.allowed = true;
+    admission.permit.started_at = now;
+    return admission;  // of no generation: its result is ignored
   }
+  if (!MayAdmit(now)) return Refuse(state(), now);
   Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (permit.generation != generation_.load()) return;
-    if (!permit.probe) return ForgetFailures();
-    GiveBackProbe();
-    if (++probe_successes_ >= settings_.half_open_probes) Enter(BreakerState::kClosed, now);
+    if (slow_ != nullptr && state() == BreakerState::kClosed && now >= slow_->due()) {
+      CountSlowCalls(now);
+    }
+    Settle(now);
+    admission = AcquireLocked(now);
+  });
+  return admission;
+}
+
+CircuitBreaker::Admission CircuitBreaker::AcquireLocked(MonotonicTime now) {
+  const uint64_t word = word_.load(std::memory_order_relaxed);
+  Admission admission;
+  const BreakerState state = StateOf(word);
+  if (state == BreakerState::kOpen || state == BreakerState::kForcedOpen) {
+    return Refuse(state, now);
+  }
+  if (state == BreakerState::kHalfOpen) {
+    admission.permit.probe_number = gate_.Admit(*rules_, now);
+    UpdateAdmitsFrom();
+    if (admission.permit.probe_number == 0) return Refuse(state, now);
+    ++probes_;
+    admission.permit.probe = true;
+  }
+  if (Ramping(word) && !ramp_.Admit(*rules_, now)) {
+    ++refused_by_ramp_;
+    admission.refusal = BreakerRefusal::kRampUp;
+    return admission;
+  }
+  admission.allowed = true;
+  admission.permit.started_at = now;
+  if (state == BreakerState::kDisabled) return admission;
+  admission.permit.generation = GenerationOf(word);
+  if (slow_ != nullptr && state != BreakerState::kHalfOpen) {
+    admission.permit.under_way = slow_->Begin(PeriodOf(admission.permit.generation), now);
+  }
+  return admission;
+}
+
+CircuitBreaker::Admission CircuitBreaker::Refuse(BreakerState state, MonotonicTime now) {
+  refused_.fetch_add(1, std::memory_order_relaxed);
+  Admission admission;
+  switch (state) {
+    case BreakerState::kOpen:
+      admission.refusal = BreakerRefusal::kOpen;
+      admission.retry_after = std::max(admits_from() - now, absl::ZeroDuration());
+      break;
+    case BreakerState::kForcedOpen:
+      admission.refusal = BreakerRefusal::kForcedOpen;
+      break;
+    default:
+      admission.refusal = BreakerRefusal::kProbing;
+  }
+  return admission;
+}
+
+void CircuitBreaker::OnSuccess(const Permit& permit, MonotonicTime now) {
+  const bool forgets = forgets_ && any_failure_.load(std::memory_order_relaxed);
+  if (rate_ == nullptr && slow_ == nullptr && !permit.probe && !forgets) return;
+  End(permit, false, now);
+}
+
+void CircuitBreaker::OnFailure(const Permit& permit, MonotonicTime now) { End(permit, true, now); }
+
+void CircuitBreaker::End(const Permit& permit, bool failed, MonotonicTime now) {
+  const bool slow = slow_ != nullptr && now - permit.started_at > rules_->slow_call_duration;
+  // Where it hung, it was recorded then.
+  const bool recorded = slow_ != nullptr && slow_->End(permit.under_way);
+  failed |= slow && rules_->slow_calls_fail;
+  if (permit.probe) {
+    return Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      if (permit.generation == generation()) EndProbe(permit, failed, slow, now);
+    });
+  }
+  if (permit.generation != generation()) return;
+  const uint32_t period = PeriodOf(permit.generation);
+  if (failed) {
+    if (recorded && rules_->slow_calls_fail) return;
+    return Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      if (permit.generation != generation()) return;
+      if (rate_ != nullptr && recorded) rate_->MarkFailed(period, now);
+      if (rate_ != nullptr && !recorded) rate_->Record(period, true, slow, now);
+      CountFailure(now);
+      TripIfDue(now);
+    });
+  }
+  if (rate_ != nullptr && !recorded) rate_->Record(period, false, slow, now);
+  const bool forgets = forgets_ && any_failure_.load(std::memory_order_relaxed);
+  const bool trips = rate_ != nullptr && (slow || rules_->success_may_trip) &&
+                     rate_->AnyBad(period, now) && RateReason(now) != BreakerReason::kNone;
+  if (!forgets && !trips) return;
+  Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (permit.generation != generation()) return;
+    if (forgets) ForgetFailures();
+    if (trips) TripIfDue(now);
   });
 }
 
-void CircuitBreaker::OnFailure(Permit permit, MonotonicTime now) {
-  Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (permit.generation != generation_.load()) return;
-    if (!permit.probe) return CountFailure(now);
-    Enter(BreakerState::kOpen, now);
-  });
+void CircuitBreaker::EndProbe(const Permit& permit, bool failed, bool slow, MonotonicTime now) {
+  gate_.GiveBack(permit.probe_number);
+  switch (gate_.Count(*rules_, failed, slow)) {
+    case HalfOpenGate::Verdict::kUndecided:
+      return UpdateAdmitsFrom();
+    case HalfOpenGate::Verdict::kClose:
+      return Enter(BreakerState::kClosed, BreakerReason::kProbesSucceeded, now);
+    case HalfOpenGate::Verdict::kOpen:
+      return Enter(BreakerState::kOpen, BreakerReason::kProbesFailed, now);
+  }
 }
 
-void CircuitBreaker::Release(Permit permit) {
+void CircuitBreaker::Release(const Permit& permit) {
+  if (slow_ != nullptr) slow_->End(permit.under_way);
   if (!permit.probe) return;
-  absl::MutexLock lock(&mutex_);
-  if (permit.generation == generation_.load()) GiveBackProbe();
-}
-
-void CircuitBreaker::Reset(MonotonicTime now) {
-  Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { Enter(BreakerState::kClosed, now); });
-}
-
-CircuitBreaker::Snapshot CircuitBreaker::GetSnapshot(MonotonicTime now) const {
-  absl::MutexLock lock(&mutex_);
-  Snapshot snapshot;
-  snapshot.state = state();
-  snapshot.failures =
-      snapshot.state == BreakerState::kClosed ? FailuresInWindow(now) : failures_at_opening_;
-  snapshot.probes_out = static_cast<int>(probes_.size());
-  snapshot.opened_at = opened_at_;
-  snapshot.next_probe_at = snapshot.state == BreakerState::kOpen ? opened_at_ + open_for_ : now;
-  snapshot.times_opened = times_opened_;
-  snapshot.refused = refused_.load(std::memory_order_relaxed);
-  return snapshot;
-}
-
-void CircuitBreaker::Enter(BreakerState next, MonotonicTime now) {
-  const BreakerState from = state();
-  const int failures = FailuresInWindow(now);
-  if (next == BreakerState::kOpen) {
-    open_for_ = from == BreakerState::kClosed ? settings_.half_open_initial_delay
-                                              : settings_.half_open_delay;
-    opened_at_ = now;
-    if (from == BreakerState::kClosed) failures_at_opening_ = failures;
-    ++times_opened_;
-  }
-  ForgetFailures();
-  probes_.clear();
-  probe_successes_ = 0;
-  generation_.fetch_add(1, std::memory_order_acq_rel);
-  state_.store(next, std::memory_order_release);
-  if (from != next && listener_ != nullptr) unannounced_.push_back({from, next, now, failures});
+  PlainMutexLock lock(&mutex_);
+  if (permit.generation != generation()) return;
+  gate_.GiveBack(permit.probe_number);
+  UpdateAdmitsFrom();
 }
 
 void CircuitBreaker::CountFailure(MonotonicTime now) {
-  const size_t limit = static_cast<size_t>(settings_.fault_limit);
-  if (failure_times_.size() < limit) {
-    failure_times_.push_back(now);
-  } else {
-    failure_times_[next_failure_] = now;
-    next_failure_ = (next_failure_ + 1) % limit;
-  }
+  faults_.Add(rules_->fault_limit, now);
+  ++consecutive_;
   any_failure_.store(true, std::memory_order_relaxed);
-  if (state() == BreakerState::kClosed && FailuresInWindow(now) >= settings_.fault_limit) {
-    Enter(BreakerState::kOpen, now);
-  }
 }
 
 void CircuitBreaker::ForgetFailures() {
-  failure_times_.clear();
-  next_failure_ = 0;
+  if (rules_->success_resets) faults_.Clear();
+  consecutive_ = 0;
   any_failure_.store(false, std::memory_order_relaxed);
 }
 
-int CircuitBreaker::FailuresInWindow(MonotonicTime now) const {
-  return static_cast<int>(std::count_if(failure_times_.begin(), failure_times_.end(),
-                                        [&](auto t) { return now - t < settings_.window_size; }));
+void CircuitBreaker::TakeSlowCalls(MonotonicTime now) {
+  Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (now >= slow_->due()) CountSlowCalls(now);
+  });
 }
 
-void CircuitBreaker::GiveBackProbe() {
-  // The oldest: should it be an expired one that comes back after all, its result counts like any
-  // other's, and the number of probes out can only be taken for larger than it is, never for
-  // smaller.
-  if (!probes_.empty()) probes_.erase(probes_.begin());
+void CircuitBreaker::CountSlowCalls(MonotonicTime now) {
+  const uint32_t period = PeriodOf(generation());
+  const int hanging = slow_->TakeOverdue(period, now);
+  for (int i = 0; i < hanging; ++i) {
+    if (rate_ != nullptr) rate_->Record(period, rules_->slow_calls_fail, true, now);
+    if (rules_->slow_calls_fail) CountFailure(now);
+  }
+  if (hanging > 0) TripIfDue(now);
 }
 
 }  // namespace marpc

@@ -1,131 +1,211 @@
-// Leaves a sick service alone: after `fault_limit` failures inside a sliding window no call is let
-// through for a while; then a few probes decide whether it is back.
+// Leaves a sick peer alone: when calls go wrong, none is let through for a while; then a few probes
+// decide whether it is back.
 //
-//   CircuitBreaker breaker(settings);
+//   marpc::CircuitBreakerSettings settings;        // or BreakerRules
+//   marpc::CircuitBreaker breaker(settings);
+//   absl::StatusOr<Row> row = breaker.Call([&] { return db.Query(id); });   // breaker_call.h, or:
+//
 //   CircuitBreaker::Admission admission = breaker.TryAcquire(clock.Now());
 //   if (!admission.allowed) return TooEarly(admission.retry_after);
 //   ...
-//   ok ? breaker.OnSuccess(admission.permit, clock.Now()) : breaker.OnFailure(admission.permit,
-//   clock.Now());
+//   ok ? breaker.OnSuccess(admission.permit, clock.Now())
+//      : breaker.OnFailure(admission.permit, clock.Now());
 //
-//   CLOSED ── fault_limit failures within window_size ──> OPEN ── half_open_initial_delay ──>
-//   HALF_OPEN
-//     ^                                                    ^                                      |
-//     |                                                    └──── a probe failed; half_open_delay ─┤
-//     └─────────────────────────────── half_open_probes probes succeeded ─────────────────────────┘
+//   CLOSED ── one of trip_on ──> OPEN ── half_open_initial_delay ──> HALF_OPEN
+//     ^                           ^                                      |
+//     |                           └── probes failed; half_open_delay ────┤
+//     └──────── ramp_up ─────────── probes succeeded ────────────────────┘
+//
+// By default five failures within ten seconds open it, and one probe that succeeds closes it;
+// BreakerRules has what else there is, docs/guide/circuit-breaking.md when to use it.
 //
 // Works on anything, with or without RPC. An answer of any kind is a success: what is judged is
 // whether the peer answers. Every permit that was given must be given back by OnSuccess, OnFailure
-// or Release; one that never is does not wedge the breaker: after half_open_delay its place is
-// given to another probe. A permit carries the breaker's generation: a result from before a
+// or Release; one that never is does not wedge the breaker: after half_open_probe_timeout its place
+// is given to another probe. A permit carries the breaker's generation: a result from before a
 // transition changes nothing after it.
+//
+// It has no thread and no timer: what time brings about happens when a call asks, or in CatchUp().
 #ifndef MARPC_CIRCUITBREAKER_CIRCUIT_BREAKER_H_
 #define MARPC_CIRCUITBREAKER_CIRCUIT_BREAKER_H_
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "marpc/base/clock.h"
-#include "marpc/config/settings.h"
+#include "marpc/base/plain_mutex.h"
+#include "marpc/base/random.h"
+#include "marpc/circuitbreaker/breaker_events.h"
+#include "marpc/circuitbreaker/breaker_state.h"
+#include "marpc/circuitbreaker/failure_window.h"
+#include "marpc/circuitbreaker/half_open_gate.h"
+#include "marpc/circuitbreaker/ramp.h"
+#include "marpc/circuitbreaker/rate_window.h"
+#include "marpc/circuitbreaker/slow_calls.h"
+#include "marpc/config/breaker_settings.h"
 
 namespace marpc {
 
-enum class BreakerState { kClosed, kOpen, kHalfOpen };
-absl::string_view BreakerStateName(BreakerState state);  // CLOSED, OPEN, HALF_OPEN
+struct BreakerCall;
 
-// Thread-safe. While closed, admitting and reporting success take no lock.
+// Thread-safe. While it is closed, admitting and reporting success take no lock, allocate nothing
+// and, by default, write nothing; where rates are judged, they count in one of two copies, by
+// processor.
 class CircuitBreaker {
  public:
   struct Permit {
     uint64_t generation = 0;
     bool probe = false;
+    uint32_t probe_number = 0;
+    MonotonicTime started_at;
+    SlowCalls::Ticket under_way = {};
   };
   struct Admission {
     bool allowed = false;
     Permit permit;
-    // When refused: how long until a probe may be admitted. Zero while probes are out.
+    // When refused: how long until a probe may be admitted. Zero where that is not known: while
+    // probes are out, in a ramp, when forced open.
     absl::Duration retry_after;
+    BreakerRefusal refusal = BreakerRefusal::kNone;
   };
   struct Snapshot {
     BreakerState state = BreakerState::kClosed;
     int failures = 0;         // inside the window; while not CLOSED: those that opened it
+    CallCounts calls;         // in the rate window; while not CLOSED: what it held at the opening
+    int successes = 0;        // of probes in HALF_OPEN; else in the rate window
     int probes_out = 0;       // permits given in HALF_OPEN and not back
+    double share = 1;         // of the calls that a ramp lets through
     MonotonicTime opened_at;  // of the last opening
     MonotonicTime next_probe_at;
+    BreakerReason reason = BreakerReason::kNone;  // of the last transition
     uint64_t times_opened = 0;
     uint64_t refused = 0;
+    uint64_t refused_by_ramp = 0;  // not among `refused`
+    uint64_t probes = 0;           // let out
   };
-  struct Transition {
-    BreakerState from;
-    BreakerState to;
-    MonotonicTime at;
-    int failures;  // inside the window when it happened
-  };
+  using Transition = BreakerTransition;
   using Listener = std::function<void(const Transition&)>;
 
-  // What is wrong with `settings`, if anything.
-  static absl::Status Validate(const CircuitBreakerSettings& settings);
+  // What is wrong with `rules`, if anything.
+  static absl::Status Validate(const BreakerRules& rules);
 
-  // `settings` must be valid. `listener` is called after every transition, without a lock, one
-  // call at a time and in the order of the transitions: by the thread that caused it, or by one
-  // that was calling it just then. It may call the breaker.
-  explicit CircuitBreaker(const CircuitBreakerSettings& settings, Listener listener = nullptr);
+  // `rules` must be valid. `listener` is called after every transition, without a lock, one call at
+  // a time and in the order of the transitions: by the thread that caused it, or by one that was
+  // calling it just then. It may call the breaker. `random` (null: the thread's own) is drawn from
+  // at openings alone, under the breaker's lock.
+  explicit CircuitBreaker(const BreakerRules& rules, Listener listener = nullptr,
+                          RandomSource* random = nullptr);
+  // Breakers that share their rules.
+  explicit CircuitBreaker(std::shared_ptr<const BreakerRules> rules, Listener listener = nullptr,
+                          RandomSource* random = nullptr);
 
   Admission TryAcquire(MonotonicTime now);
-  void OnSuccess(Permit permit, MonotonicTime now);
-  void OnFailure(Permit permit, MonotonicTime now);
+  void OnSuccess(const Permit& permit, MonotonicTime now);
+  void OnFailure(const Permit& permit, MonotonicTime now);
   // The call ended without a word on the peer's health: refused later, or cancelled by its caller.
-  void Release(Permit permit);
+  void Release(const Permit& permit);
+
+  // Runs `fn`, or refuses to, and records what became of it; see breaker_call.h, which has to be
+  // included.
+  template <typename Fn>
+  auto Call(Fn&& fn, const BreakerCall& call);
+  template <typename Fn>
+  auto Call(Fn&& fn);
+
+  // False when TryAcquire() would refuse; true does not promise that it admits. One read.
+  bool MayAdmit(MonotonicTime now) const { return admits_from() <= now; }
+  // When MayAdmit() turns true by time alone.
+  MonotonicTime admits_from() const {
+    return MonotonicTime::FromNanos(admits_from_.load(std::memory_order_acquire));
+  }
 
   // Back to CLOSED with nothing counted.
   void Reset(MonotonicTime now);
+  // To any state, at once and with nothing counted.
+  void Force(BreakerState state, MonotonicTime now);
+  // Makes the transitions that time alone has brought, for those who watch.
+  void CatchUp(MonotonicTime now);
 
-  BreakerState state() const { return state_.load(std::memory_order_acquire); }
+  BreakerState state() const { return StateOf(word_.load(std::memory_order_acquire)); }
   Snapshot GetSnapshot(MonotonicTime now) const;
-  const CircuitBreakerSettings& settings() const { return settings_; }
+  // The last hundred, the oldest first.
+  std::vector<Transition> Events() const;
+  const BreakerRules& settings() const { return *rules_; }
 
  private:
-  Admission AcquireSlow(MonotonicTime now);
-  void Enter(BreakerState next, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The state, whether it ramps up, and above them the generation: one word, so that nobody sees
+  // the one without the other.
+  static constexpr uint64_t kRampBit = 8;
+  static constexpr int kGenerationShift = 8;
+  static BreakerState StateOf(uint64_t word) { return static_cast<BreakerState>(word & 7); }
+  static uint64_t GenerationOf(uint64_t word) { return word >> kGenerationShift; }
+  static bool Ramping(uint64_t word) { return (word & kRampBit) != 0; }
+  uint64_t generation() const { return GenerationOf(word_.load(std::memory_order_acquire)); }
+  static uint32_t PeriodOf(uint64_t generation) { return static_cast<uint32_t>(generation); }
+
+  Admission AcquireSlow(uint64_t word, MonotonicTime now);
+  Admission AcquireLocked(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Admission Refuse(BreakerState state, MonotonicTime now);
+  void End(const Permit& permit, bool failed, MonotonicTime now);
+  void EndProbe(const Permit& permit, bool failed, bool slow, MonotonicTime now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountFailure(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetFailures() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls that hang for too long by now.
+  void TakeSlowCalls(MonotonicTime now);
+  void CountSlowCalls(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What of trip_on is reached.
+  BreakerReason RateReason(MonotonicTime now) const;
+  BreakerReason TripReason(MonotonicTime now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TripIfDue(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes the transitions that are due.
+  void Settle(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Enter(BreakerState next, BreakerReason reason, MonotonicTime at)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UpdateAdmitsFrom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  CallCounts CountsInWindow(MonotonicTime now) const;
   int FailuresInWindow(MonotonicTime now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void GiveBackProbe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the lock, runs `change` and then, without the lock, the listener for the transitions
   // made.
   template <typename Change>
   void Locked(Change change);
 
-  const CircuitBreakerSettings settings_;
+  // Read by every call; written at transitions alone, but for any_failure_.
+  const std::shared_ptr<const BreakerRules> rules_;
+  std::atomic<uint64_t> word_;
+  std::atomic<int64_t> admits_from_{0};
+  const std::unique_ptr<RateWindow> rate_;  // null: no rate is judged
+  const std::unique_ptr<SlowCalls> slow_;   // null: nothing hangs on slow calls
+  const bool forgets_;                      // a success forgets failures
+  std::atomic<bool> any_failure_{false};    // there is something to forget
+
+  // The others, on lines of their own.
+  alignas(64) mutable PlainMutex mutex_;
   const Listener listener_;
-
-  // Read without the lock on the way in; they change only under it.
-  std::atomic<BreakerState> state_{BreakerState::kClosed};
-  std::atomic<uint64_t> generation_{1};
-  std::atomic<bool> any_failure_{false};  // lets a success skip the lock
-  std::atomic<uint64_t> refused_{0};
-
-  mutable absl::Mutex mutex_;
-  // The times of the last `fault_limit` failures, a ring.
-  std::vector<MonotonicTime> failure_times_ ABSL_GUARDED_BY(mutex_);
-  size_t next_failure_ ABSL_GUARDED_BY(mutex_) = 0;
+  RandomSource* const random_;
+  FailureWindow faults_ ABSL_GUARDED_BY(mutex_);
+  HalfOpenGate gate_ ABSL_GUARDED_BY(mutex_);
+  Ramp ramp_ ABSL_GUARDED_BY(mutex_);
+  int consecutive_ ABSL_GUARDED_BY(mutex_) = 0;
+  int failed_half_opens_ ABSL_GUARDED_BY(mutex_) = 0;  // in a row
   MonotonicTime opened_at_ ABSL_GUARDED_BY(mutex_);
   absl::Duration open_for_ ABSL_GUARDED_BY(mutex_);
-  // When each probe that is out was admitted, oldest first.
-  std::vector<MonotonicTime> probes_ ABSL_GUARDED_BY(mutex_);
-  int probe_successes_ ABSL_GUARDED_BY(mutex_) = 0;
   int failures_at_opening_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t times_opened_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::deque<Transition> unannounced_ ABSL_GUARDED_BY(mutex_);
+  CallCounts calls_at_opening_ ABSL_GUARDED_BY(mutex_);
+  BreakerReason reason_ ABSL_GUARDED_BY(mutex_) = BreakerReason::kNone;
   bool announcing_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t times_opened_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t probes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t refused_by_ramp_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::atomic<uint64_t> refused_{0};
+  BreakerEvents events_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Transition> unannounced_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace marpc

@@ -88,6 +88,41 @@ void WarnOfNoWait(absl::string_view where, const BackoffSettings& backoff,
                                   " does not wait before any retry: retry.backoff.initial is 0"));
 }
 
+// Thresholds that were set and trip nothing, scopes that were given keys and have no breakers.
+// `breaker` came from `parent`, where it was told.
+void WarnOfIdleKeys(absl::string_view where, const CircuitBreakerSettings& breaker,
+                    const CircuitBreakerSettings& parent, std::vector<std::string>& warnings) {
+  if (breaker == parent) return;
+  const BreakerRules usual;
+  const BreakerTrips& trips = breaker.trip_on;
+  const auto named = [](const BreakerOverrides& overrides, bool BreakerTrips::*trip) {
+    return overrides.trip_on.has_value() && *overrides.trip_on.*trip;
+  };
+  const auto check = [&](absl::string_view key, auto member, bool BreakerTrips::*trip) {
+    if (breaker.*member == usual.*member || trips.*trip) return;
+    if (named(breaker.method, trip) || named(breaker.instance, trip)) return;
+    warnings.push_back(absl::StrCat(where, "circuitbreaker.", key,
+                                    " has no effect: circuitbreaker.tripOn does not name it"));
+  };
+  using R = BreakerRules;
+  using T = BreakerTrips;
+  check("faultLimit", &R::fault_limit, &T::fault_limit);
+  check("consecutiveFailures", &R::consecutive_failures, &T::consecutive_failures);
+  check("failedCalls", &R::failed_calls, &T::failed_calls);
+  check("slowCallRate", &R::slow_call_rate, &T::slow_call_rate);
+  // Rates judge probes, too.
+  if (breaker.half_open_judged_by == HalfOpenJudge::kCount) {
+    check("failureRate", &R::failure_rate, &T::failure_rate);
+  }
+  const auto scope = [&](absl::string_view name, bool on, const BreakerOverrides& overrides) {
+    if (on || overrides == BreakerOverrides()) return;
+    warnings.push_back(absl::StrCat(where, "circuitbreaker.", name,
+                                    " has no effect: circuitbreaker.scope does not name it"));
+  };
+  scope("method", breaker.scope.method, breaker.method);
+  scope("instance", breaker.scope.instance, breaker.instance);
+}
+
 }  // namespace
 
 void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults& faults) {
@@ -158,12 +193,18 @@ std::vector<std::string> Warnings(const Settings& settings) {
   }
   const BackoffSettings& top = settings.method_defaults.retry.backoff;
   WarnOfNoWait("", top, BackoffSettings(), warnings);
+  const CircuitBreakerSettings& breaker = settings.method_defaults.circuit_breaker;
+  WarnOfIdleKeys("", breaker, CircuitBreakerSettings(), warnings);
   for (const auto& [service, own] : settings.services) {
     const BackoffSettings& shared = own.method_defaults.retry.backoff;
+    const CircuitBreakerSettings& its_breaker = own.method_defaults.circuit_breaker;
     WarnOfNoWait(absl::StrCat("services.", service, "."), shared, top, warnings);
+    WarnOfIdleKeys(absl::StrCat("services.", service, "."), its_breaker, breaker, warnings);
     for (const auto& [method, one] : own.methods) {
       WarnOfNoWait(absl::StrCat("services.", service, ".methods.", method, "."), one.retry.backoff,
                    shared, warnings);
+      WarnOfIdleKeys(absl::StrCat("services.", service, ".methods.", method, "."),
+                     one.circuit_breaker, its_breaker, warnings);
     }
   }
   return warnings;

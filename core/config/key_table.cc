@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "marpc/config/breaker_keys.h"
 #include "marpc/config/key_definition.h"
 #include "marpc/config/keys.h"
 #include "marpc/config/retry_keys.h"
@@ -10,8 +11,6 @@
 
 namespace marpc {
 namespace {
-
-using Breaker = CircuitBreakerSettings;
 
 constexpr absl::Duration kNone = absl::ZeroDuration();
 constexpr absl::Duration kMillisecond = absl::Milliseconds(1);
@@ -159,34 +158,6 @@ std::vector<Key> RoutingKeys() {
              "Send a share of the calls to gray instances."),
       Define("router.gray.ratio", At(&ServiceSettings::gray, &G::ratio), Whole<int>(0, 100), "50",
              "The share, in percent; 0 and 100 are exact."),
-  };
-}
-
-std::vector<Key> BreakerKeys() {
-  using M = MethodSettings;
-  const auto at = [](auto Breaker::*field) { return At(&M::circuit_breaker, field); };
-  return {
-      Define("circuitbreaker.enabled", at(&Breaker::enabled), TrueOrFalse(), "true",
-             "Fail fast while a service is sick."),
-      Only({Level::kGlobal, Level::kService},
-           Define("circuitbreaker.scope", at(&Breaker::scope),
-                  OneOf<BreakerScope>(
-                      {{"service", BreakerScope::kService}, {"method", BreakerScope::kMethod}}),
-                  "method", "One breaker for the service, or one for each of its methods.")),
-      Define("circuitbreaker.faultLimit", at(&Breaker::fault_limit), Whole<int>(1, 1'000'000), "10",
-             "Failures within the window that open it."),
-      Define("circuitbreaker.windowSize", at(&Breaker::window_size),
-             Time(absl::Milliseconds(100), absl::Hours(1), BareNumber::kSeconds), "30s",
-             "How long a failure counts. A bare number is SECONDS here, as in the original marpc."),
-      Define("circuitbreaker.halfOpenInitialDelay", at(&Breaker::half_open_initial_delay),
-             Time(kMillisecond, kDay), "20s", "From opening to the first probe."),
-      Define("circuitbreaker.halfOpenDelay", at(&Breaker::half_open_delay),
-             Time(kMillisecond, kDay), "2s", "From a failed probe to the next one."),
-      Define("circuitbreaker.halfOpenProbes", at(&Breaker::half_open_probes), Whole<int>(1, 1000),
-             "3", "Calls let through as probes; when all of them succeed it closes."),
-      Define("circuitbreaker.successResets", at(&Breaker::success_resets), TrueOrFalse(), "true",
-             "One success forgets the failures before it; false: they count as long as they are "
-             "inside the window."),
   };
 }
 

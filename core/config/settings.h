@@ -16,26 +16,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "marpc/config/breaker_settings.h"
 #include "marpc/config/retry_settings.h"
 
 namespace marpc {
-
-enum class BreakerScope { kService, kMethod };
-
-struct CircuitBreakerSettings {
-  bool enabled = false;
-  BreakerScope scope = BreakerScope::kService;
-  int fault_limit = 5;
-  absl::Duration window_size = absl::Seconds(10);
-  absl::Duration half_open_initial_delay = absl::Milliseconds(10000);
-  absl::Duration half_open_delay = absl::Milliseconds(5000);
-  int half_open_probes = 1;
-  // One success forgets the failures before it. Off: failures count for as long as they are inside
-  // the window.
-  bool success_resets = false;
-
-  friend bool operator==(const CircuitBreakerSettings&, const CircuitBreakerSettings&) = default;
-};
 
 struct CacheSettings {
   bool enabled = false;

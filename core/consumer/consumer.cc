@@ -128,6 +128,30 @@ std::optional<CircuitBreaker::Snapshot> Consumer::Breaker(absl::string_view meth
   return runtime == nullptr ? std::nullopt : runtime->Breaker(*known);
 }
 
+std::vector<Consumer::BreakerView> Consumer::Breakers(absl::string_view service) {
+  std::vector<BreakerView> views;
+  const auto runtime = parts_->Find(service);
+  if (runtime == nullptr) return views;
+  const MonotonicTime now = parts_->context->clock.Now();
+  for (const auto& [name, breaker] : runtime->Breakers()) {
+    breaker->CatchUp(now);
+    views.push_back({name, breaker->GetSnapshot(now), breaker->Events()});
+  }
+  return views;
+}
+
+absl::Status Consumer::ForceBreaker(absl::string_view name, BreakerState state) {
+  const auto runtime = parts_->Find(name.substr(0, name.find_first_of("/@")));
+  if (runtime != nullptr) {
+    for (const auto& [known, breaker] : runtime->Breakers()) {
+      if (known != name) continue;
+      breaker->Force(state, parts_->context->clock.Now());
+      return absl::OkStatus();
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("there is no circuit breaker '", name, "'"));
+}
+
 const CallCounters& Consumer::Counters(absl::string_view service) {
   static const CallCounters& none = *new CallCounters;
   const auto runtime = parts_->Find(service);

@@ -64,7 +64,7 @@ struct ConsumerOptions {
   // Told of every call that gets past its filters, its attempts and its end; OnOpen() may veto it.
   std::vector<std::shared_ptr<RetryListener>> retry_listeners;
   // Told of every transition of every breaker, by the thread that caused it; must not block.
-  // What it throws is logged. `scope` is the service or the method.
+  // What it throws is logged. `scope` is the breaker's name, as in Consumer::Breakers().
   std::function<void(absl::string_view scope, const CircuitBreaker::Transition&)>
       on_breaker_transition;
 };
@@ -106,9 +106,21 @@ class Consumer {
   // with the nearest name; it knows those of linked descriptors, of clients, and those called.
   absl::StatusOr<PolicyDescription> Describe(absl::string_view method);
 
-  // The breaker in force for a method ("demo.HelloService/Hello"); none when it has no breaker or
-  // was never called.
+  // The breaker in force for a method ("demo.HelloService/Hello"), its own before its service's;
+  // none when it has no breaker or was never called.
   std::optional<CircuitBreaker::Snapshot> Breaker(absl::string_view method);
+  // All breakers of a service, of whatever scope, in the order of their names. They are made at the
+  // first call of a method.
+  struct BreakerView {
+    // "demo.HelloService", "demo.HelloService/Hello", "demo.HelloService@10.0.0.7:8080"
+    std::string name;
+    CircuitBreaker::Snapshot snapshot;
+    std::vector<CircuitBreaker::Transition> events;  // the last hundred, the oldest first
+  };
+  std::vector<BreakerView> Breakers(absl::string_view service);
+  // An operator's word: FORCED_OPEN, DISABLED, METRICS_ONLY, or back with CLOSED. NotFound where no
+  // breaker has that name.
+  absl::Status ForceBreaker(absl::string_view name, BreakerState state);
   // What happened to the calls of a service off the straight way. All 0 as long as no client or
   // channel of that service was made; then ask again. Lives as long as the consumer.
   const CallCounters& Counters(absl::string_view service);

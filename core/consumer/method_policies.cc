@@ -4,7 +4,6 @@
 
 #include "marpc/base/by_order.h"
 #include "marpc/base/user_code.h"
-#include "marpc/circuitbreaker/circuit_breaker.h"
 #include "marpc/config/effective_policy.h"
 #include "marpc/consumer/settings_check.h"
 #include "marpc/filter/cache_filter.h"
@@ -18,9 +17,31 @@
 #include "marpc/retry/session_breaker.h"
 
 namespace marpc {
+namespace {
+
+ServiceBreakers::Listener TellOf(ServiceBreakers::Listener own) {
+  return [own = std::move(own)](absl::string_view name, const BreakerTransition& transition) {
+    Logger()->warn("event=breaker scope={} from={} to={} reason={} failures={} calls={} slow={}",
+                   std::string(name), std::string(BreakerStateName(transition.from)),
+                   std::string(BreakerStateName(transition.to)),
+                   std::string(BreakerReasonName(transition.reason)), transition.failures,
+                   transition.calls.calls, transition.calls.slow);
+    if (own == nullptr) return;
+    try {
+      own(name, transition);
+    } catch (...) {
+      Logger()->error("event=breaker_listener_threw scope={} what=\"{}\"", std::string(name),
+                      WhatWasThrown());
+    }
+  };
+}
+
+}  // namespace
 
 MethodPolicies::MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service)
-    : context_(std::move(context)), service_(std::move(service)) {}
+    : context_(std::move(context)),
+      service_(std::move(service)),
+      breakers_(service_, TellOf(context_->options.on_breaker_transition)) {}
 
 std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   auto policy = std::make_shared<MethodPolicy>();
@@ -42,7 +63,8 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   std::erase_if(policy->filters,
                 [&](const auto& f) { return !f->AppliesTo(method, policy->settings); });
   SortByOrder(policy->filters);
-  policy->breaker = BreakerFor(method, policy->settings, shared);
+  policy->breakers =
+      breakers_.For(method, policy->settings.circuit_breaker, shared.circuit_breaker);
   policy->budget = BudgetFor(policy->settings.retry.budget, shared);
   policy->throttle = ThrottleFor(policy->settings.retry.throttle, shared);
   const RetrySettings& retry = policy->settings.retry;
@@ -73,37 +95,6 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
     policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
   }
   return policy;
-}
-
-std::shared_ptr<CircuitBreaker> MethodPolicies::BreakerFor(const Method& method,
-                                                           const MethodSettings& settings,
-                                                           const MethodSettings& shared) {
-  const CircuitBreakerSettings& breaker = settings.circuit_breaker;
-  if (!breaker.enabled) return nullptr;
-  // Settings of a method's own ask for a breaker of its own.
-  if (breaker.scope == BreakerScope::kMethod || breaker != shared.circuit_breaker) {
-    return MakeBreaker(breaker, method.full_name);
-  }
-  if (service_breaker_ == nullptr) service_breaker_ = MakeBreaker(breaker, service_);
-  return service_breaker_;
-}
-
-std::shared_ptr<CircuitBreaker> MethodPolicies::MakeBreaker(const CircuitBreakerSettings& settings,
-                                                            const std::string& scope) const {
-  return std::make_shared<CircuitBreaker>(
-      settings, [scope, listener = context_->options.on_breaker_transition](
-                    const CircuitBreaker::Transition& transition) {
-        Logger()->warn("event=breaker scope={} from={} to={} failures={}", scope,
-                       std::string(BreakerStateName(transition.from)),
-                       std::string(BreakerStateName(transition.to)), transition.failures);
-        if (listener == nullptr) return;
-        try {
-          listener(scope, transition);
-        } catch (...) {
-          Logger()->error("event=breaker_listener_threw scope={} what=\"{}\"", scope,
-                          WhatWasThrown());
-        }
-      });
 }
 
 // By name where there is one; else settings of a method's own ask for a budget of its own.

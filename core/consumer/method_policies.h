@@ -6,13 +6,14 @@
 #include <string>
 
 #include "marpc/base/method.h"
+#include "marpc/circuitbreaker/service_breakers.h"
 #include "marpc/config/settings.h"
 #include "marpc/consumer/consumer_context.h"
 #include "marpc/invoker/service_state.h"
 
 namespace marpc {
 
-// Owns what the methods of the service share: its breaker, its budget and its throttle.
+// Owns what the methods of the service share: its breakers, its budget and its throttle.
 // Thread-compatible.
 class MethodPolicies {
  public:
@@ -21,13 +22,10 @@ class MethodPolicies {
   // The settings must have passed CheckSettings(). Where what the .proto declares cannot be in
   // force with them, the policy is invalid, and an error is logged.
   std::shared_ptr<const MethodPolicy> Make(const Method& method);
+  ServiceBreakers& breakers() { return breakers_; }
 
  private:
   // `shared` is what methods of the service have that say nothing of their own.
-  std::shared_ptr<CircuitBreaker> BreakerFor(const Method& method, const MethodSettings& settings,
-                                             const MethodSettings& shared);
-  std::shared_ptr<CircuitBreaker> MakeBreaker(const CircuitBreakerSettings& settings,
-                                              const std::string& scope) const;
   std::shared_ptr<RetryBudget> BudgetFor(const RetryBudgetSettings& settings,
                                          const MethodSettings& shared);
   std::shared_ptr<RetryThrottle> ThrottleFor(const RetryThrottleSettings& settings,
@@ -35,7 +33,7 @@ class MethodPolicies {
 
   const std::shared_ptr<const ConsumerContext> context_;
   const std::string service_;
-  std::shared_ptr<CircuitBreaker> service_breaker_;
+  ServiceBreakers breakers_;
   std::shared_ptr<RetryBudget> service_budget_;
   std::shared_ptr<RetryThrottle> service_throttle_;
 };

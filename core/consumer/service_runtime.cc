@@ -113,6 +113,7 @@ void ServiceRuntime::UpdateInstances(const ServiceSnapshot& list) {
     if (known != live_.end() && owners_[instance.endpoint] != instance.owner) {
       // Another life of the process: what was learned of the former one no longer holds.
       if (one->OnReachable()) counters_->unreachable_instances.fetch_sub(1);
+      maker_.breakers().OnNewLife(one.get(), context_->clock.Now());
       one->connection().ResetBackoff();
     }
     owners[instance.endpoint] = instance.owner;
@@ -159,6 +160,7 @@ void ServiceRuntime::AddInstances(ServiceState& state) {
                                     marked.contains(instance.endpoint),
                                 live.get()});
   }
+  state.instance_breakers = maker_.breakers().ForInstances(state.live);
   RouteTable::Pool all;
   all.reserve(state.candidates.size());
   for (const Candidate& candidate : state.candidates) all.push_back(&candidate);
@@ -298,9 +300,14 @@ void ServiceRuntime::StartAsync(AsyncRequest request) {
 std::optional<CircuitBreaker::Snapshot> ServiceRuntime::Breaker(const Method& method) {
   absl::MutexLock lock(&mutex_);
   if (static_cast<size_t>(method.ordinal) >= policies_.size()) return std::nullopt;
-  const auto& breaker = policies_[method.ordinal]->breaker;
-  if (breaker == nullptr) return std::nullopt;
-  return breaker->GetSnapshot(context_->clock.Now());
+  const auto& breakers = policies_[method.ordinal]->breakers.shared;
+  if (breakers.empty()) return std::nullopt;
+  return breakers.back()->GetSnapshot(context_->clock.Now());
+}
+
+std::vector<ServiceBreakers::Named> ServiceRuntime::Breakers() {
+  absl::MutexLock lock(&mutex_);
+  return maker_.breakers().All();
 }
 
 void ServiceRuntime::Close() {

@@ -68,6 +68,7 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   void StartAsync(AsyncRequest request);
 
   std::optional<CircuitBreaker::Snapshot> Breaker(const Method& method);
+  std::vector<ServiceBreakers::Named> Breakers();
   const CallCounters& counters() const { return *counters_; }
   const std::string& service() const { return service_; }
 

@@ -92,8 +92,11 @@ absl::Status CheckRetryPolicies(const ConsumerOptions& options) {
 
 absl::Status CheckMethod(const std::string& where, const MethodSettings& settings,
                          const ConsumerOptions& options, SharedRetryParts& shared) {
-  if (absl::Status status = CircuitBreaker::Validate(settings.circuit_breaker); !status.ok()) {
-    return Prefixed(where, status);
+  const CircuitBreakerSettings& breaker = settings.circuit_breaker;
+  for (const BreakerRules& rules :
+       {static_cast<const BreakerRules&>(breaker), With(breaker, breaker.method),
+        With(breaker, breaker.instance)}) {
+    if (auto s = CircuitBreaker::Validate(rules); !s.ok()) return Prefixed(where, s);
   }
   if (auto s = CheckRetry(where, settings.retry, shared); !s.ok()) return s;
   if (auto s = ResultRule::CheckForm(settings.retry.retry_on_result); !s.ok()) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "marpc/base/error.h"
+#include "marpc/circuitbreaker/failure_judge.h"
 #include "marpc/filter/guarded_filter.h"
 #include "marpc/invoker/retry_chain.h"
 #include "marpc/observe/log.h"
@@ -30,7 +31,7 @@ CallSession::CallSession(const SnapshotCell<ServiceState>& cell, const CallInput
 CallSession::~CallSession() {
   if (done_ || policy_ == nullptr) return;
   for (const InFlight& attempt : in_flight_) {
-    if (attempt.permit_out) policy_->breaker->Release(attempt.permit);
+    TellBreakers(attempt, Classification::Health::kUnknown, MonotonicTime());
   }
   AbandonFilters(absl::CancelledError("dropped"), MonotonicTime());
 }
@@ -129,15 +130,13 @@ Step CallSession::NextAttempt(const Moment& moment) {
     if (retry_after > absl::ZeroDuration()) return RefuseForSessionBreaker(retry_after, moment.now);
   }
   InFlight attempt;
-  if (policy_->breaker != nullptr) {
-    const CircuitBreaker::Admission admission = policy_->breaker->TryAcquire(moment.now);
-    if (!admission.allowed) return RefuseForBreaker(admission, moment.now);
-    Acquire(attempt, admission);
+  if (!AcquireShared(attempt, moment.now)) {
+    return RefuseForBreaker("the circuit breaker", moment.now);
   }
-  attempt.instance = PickInstance(moment);
-  if (attempt.instance == nullptr) {
-    TellBreaker(attempt, Classification::Health::kUnknown, moment.now);
-    return RefuseForLackOfInstance(moment.now);
+  if (!PickAdmitted(attempt, moment)) {
+    TellBreakers(attempt, Classification::Health::kUnknown, moment.now);
+    if (refusal_.refusal == BreakerRefusal::kNone) return RefuseForLackOfInstance(moment.now);
+    return RefuseForBreaker("the circuit breaker of every instance", moment.now);
   }
   if (last_.has_value()) Count(state().counters->retries);
   return Begin(attempt, moment.now);
@@ -181,12 +180,9 @@ bool CallSession::TryHedge(const Moment& moment, Step& step) {
   }
   InFlight attempt;
   attempt.hedge = true;
-  attempt.instance = PickOther(moment);
-  if (attempt.instance == nullptr) return false;
-  if (policy_->breaker != nullptr) {
-    const CircuitBreaker::Admission admission = policy_->breaker->TryAcquire(moment.now);
-    if (!admission.allowed) return false;
-    Acquire(attempt, admission);
+  if (!PickAdmitted(attempt, moment) || !AcquireShared(attempt, moment.now)) {
+    TellBreakers(attempt, Classification::Health::kUnknown, moment.now);
+    return false;
   }
   const auto share = hedging->TryTake(moment.now);
   bool paid = share.has_value();
@@ -195,7 +191,7 @@ bool CallSession::TryHedge(const Moment& moment, Step& step) {
     paid = false;
   }
   if (!paid) {
-    TellBreaker(attempt, Classification::Health::kUnknown, moment.now);
+    TellBreakers(attempt, Classification::Health::kUnknown, moment.now);
     Count(state().counters->hedges_refused);
     return false;
   }
@@ -203,43 +199,6 @@ bool CallSession::TryHedge(const Moment& moment, Step& step) {
   Count(state().counters->hedges);
   step = Begin(attempt, moment.now);
   return true;
-}
-
-LiveInstance* CallSession::PickUntried(absl::Span<const LiveInstance* const> tried,
-                                       const Moment& moment) {
-  const ServiceState& service = state();
-  const RouteQuery route{*input_.method, *input_.context, moment.random};
-  const bool any_unreachable =
-      service.counters->unreachable_instances.load(std::memory_order_relaxed) > 0;
-  const RouteTree::Picked picked = service.routes->Pick(
-      route, PickQuery{tried, moment.random, moment.now, any_unreachable}, memo_);
-  if (picked.fell_back) Count(service.counters->router_fallbacks);
-  return picked.instance;
-}
-
-LiveInstance* CallSession::PickInstance(const Moment& moment) {
-  if (last_instance_ != nullptr && !policy_->settings.retry.switch_instance_on_retry) {
-    for (const Candidate& candidate : state().candidates) {
-      if (candidate.live == last_instance_) return last_instance_;
-    }
-  }
-  LiveInstance* instance = PickUntried(tried_, moment);
-  // All were tried: start over, but for the one that failed just now if there is another.
-  if (instance == nullptr && tried_.size() > 1) {
-    tried_.erase(tried_.begin(), tried_.end() - 1);
-    instance = PickUntried(tried_, moment);
-  }
-  if (instance == nullptr && !tried_.empty()) {
-    tried_.clear();
-    instance = PickUntried(tried_, moment);
-  }
-  return instance;
-}
-
-LiveInstance* CallSession::PickOther(const Moment& moment) {
-  absl::InlinedVector<const LiveInstance*, 4> not_these = tried_;
-  for (const InFlight& attempt : in_flight_) not_these.push_back(attempt.instance);
-  return PickUntried(not_these, moment);
 }
 
 void CallSession::NoteReachable(const InFlight& attempt, bool reachable, MonotonicTime now) {
@@ -272,7 +231,7 @@ Step CallSession::OnAttemptDone(int number, AttemptOutcome outcome, const Moment
 
 Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
   NoteReachable(attempt, true, moment.now);
-  TellBreaker(attempt, Classification::Health::kGood, moment.now);
+  TellBreakers(attempt, Classification::Health::kGood, moment.now);
   const absl::Duration latency = moment.now - attempt.started_at;
   if (policy_->throttle != nullptr) policy_->throttle->OnSuccess();
   if (policy_->hedging != nullptr) {
@@ -311,7 +270,8 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
 Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, const Moment& moment) {
   const Classification classification =
       Classify(outcome, policy_->settings.retry, policy_->idempotent);
-  TellBreaker(attempt, classification.health, moment.now);
+  TellBreakers(attempt, JudgeFailure(outcome, classification, policy_->settings.circuit_breaker),
+               moment.now);
   if (outcome.source == AttemptOutcome::Source::kNetwork) {
     NoteReachable(attempt, false, moment.now);
   } else if (classification.health == Classification::Health::kGood) {
@@ -449,24 +409,6 @@ absl::string_view CallSession::RefusedByOwnPolicy() {
   spent_ = own_verdict_.kind == RetryVerdict::Kind::kSpent;
   Count(state().counters->retries_refused_by_policy);
   return own_verdict_.reason;
-}
-
-void CallSession::Acquire(InFlight& attempt, const CircuitBreaker::Admission& admission) {
-  attempt.permit = admission.permit;
-  attempt.permit_out = true;
-}
-
-void CallSession::TellBreaker(const InFlight& attempt, Classification::Health health,
-                              MonotonicTime now) {
-  if (!attempt.permit_out) return;
-  switch (health) {
-    case Classification::Health::kGood:
-      return policy_->breaker->OnSuccess(attempt.permit, now);
-    case Classification::Health::kBad:
-      return policy_->breaker->OnFailure(attempt.permit, now);
-    case Classification::Health::kUnknown:
-      return policy_->breaker->Release(attempt.permit);
-  }
 }
 
 }  // namespace marpc

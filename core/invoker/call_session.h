@@ -22,6 +22,7 @@
 #ifndef MARPC_INVOKER_CALL_SESSION_H_
 #define MARPC_INVOKER_CALL_SESSION_H_
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,8 +111,13 @@ class CallSession {
     int number = 0;
     LiveInstance* instance = nullptr;
     MonotonicTime started_at;
-    CircuitBreaker::Permit permit;
-    bool permit_out = false;
+    struct Held {
+      CircuitBreaker* breaker = nullptr;
+      CircuitBreaker::Permit permit;
+    };
+    // Of the service's, the method's and the instance's breaker.
+    std::array<Held, 3> permits;
+    size_t permits_held = 0;
     bool hedge = false;
   };
   // Of the last attempt that ended without ending the call: what the call ends with if no further
@@ -128,10 +134,17 @@ class CallSession {
   bool TryHedge(const Moment& moment, Step& step);
   Step BackOff(MonotonicTime until);
   Step Retry(const Moment& moment);
+  // Picks an instance for the attempt, one whose breaker admits it. False when there is none; then
+  // refusal_ says whether a breaker refused.
+  bool PickAdmitted(InFlight& attempt, const Moment& moment);
   LiveInstance* PickInstance(const Moment& moment);
   // Untried and not in use; null when there is none.
   LiveInstance* PickOther(const Moment& moment);
   LiveInstance* PickUntried(absl::Span<const LiveInstance* const> tried, const Moment& moment);
+  LiveInstance* PickNot(absl::Span<const LiveInstance* const> these, const Moment& moment,
+                        const InstanceGate* gate);
+  // Null: instances have none.
+  const InstanceBreakers* instance_breakers() const;
 
   Step OnAnswer(const InFlight& attempt, const Moment& moment);
   Step OnFailure(const InFlight& attempt, AttemptOutcome outcome, const Moment& moment);
@@ -151,8 +164,10 @@ class CallSession {
   void NoteReachable(const InFlight& attempt, bool reachable, MonotonicTime now);
   // Of the attempts that are still without an answer when a later one has one.
   void NoteOvertaken(const InFlight& answered, MonotonicTime now);
-  void Acquire(InFlight& attempt, const CircuitBreaker::Admission& admission);
-  void TellBreaker(const InFlight& attempt, Classification::Health health, MonotonicTime now);
+  // A permit of that breaker for the attempt; where it is refused, refusal_ says how.
+  bool Acquire(InFlight& attempt, CircuitBreaker& breaker, MonotonicTime now);
+  bool AcquireShared(InFlight& attempt, MonotonicTime now);
+  void TellBreakers(const InFlight& attempt, Classification::Health health, MonotonicTime now);
   void GiveBackRetry(MonotonicTime now);
 
   // Ends: answered by the provider (filters see it). `good`: it may be given again when another
@@ -170,7 +185,7 @@ class CallSession {
   Step FinishCancelled(MonotonicTime now);
   Step FinishPastDeadline(MonotonicTime now);
   Step RefuseForSessionBreaker(absl::Duration retry_after, MonotonicTime now);
-  Step RefuseForBreaker(const CircuitBreaker::Admission& admission, MonotonicTime now);
+  Step RefuseForBreaker(absl::string_view whose, MonotonicTime now);
   Step RefuseForLackOfInstance(MonotonicTime now);
   Step Done(absl::Status status, CallReport::Answer answer, MonotonicTime now);
 
@@ -195,6 +210,9 @@ class CallSession {
   RouteMemo memo_;
   absl::InlinedVector<const LiveInstance*, 4> tried_;
   LiveInstance* last_instance_ = nullptr;
+  // Picked for the attempt at hand and refused by their breakers.
+  absl::InlinedVector<const LiveInstance*, 2> passed_over_;
+  CircuitBreaker::Admission refusal_;  // the latest
   absl::InlinedVector<InFlight, 1> in_flight_;
   int attempts_made_ = 0;
   int retries_decided_ = 0;

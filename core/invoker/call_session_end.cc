@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/util/time_util.h"
 #include "marpc/base/error.h"
+#include "marpc/circuitbreaker/refusal.h"
 #include "marpc/filter/guarded_filter.h"
 #include "marpc/filter/stale_answers.h"
 #include "marpc/invoker/call_session.h"
@@ -13,16 +14,14 @@
 
 namespace marpc {
 
-Step CallSession::RefuseForBreaker(const CircuitBreaker::Admission& admission, MonotonicTime now) {
-  state().counters->refused_by_breaker.fetch_add(1, std::memory_order_relaxed);
-  const bool probing = admission.retry_after == absl::ZeroDuration();
-  return Refuse(absl::StatusCode::kUnavailable, reason::kCircuitBreakerOpen,
-                absl::StrCat("the circuit breaker of ", input_.method->full_name, " is ",
-                             BreakerStateName(policy_->breaker->state()), "; ",
-                             probing ? "a probe is on its way"
-                                     : absl::StrCat("a probe is let through in ",
-                                                    absl::FormatDuration(admission.retry_after))),
-                now, admission.retry_after);
+Step CallSession::RefuseForBreaker(absl::string_view whose, MonotonicTime now) {
+  CallCounters& counters = *state().counters;
+  (refusal_.refusal == BreakerRefusal::kRampUp ? counters.refused_by_ramp
+                                               : counters.refused_by_breaker)
+      .fetch_add(1, std::memory_order_relaxed);
+  return Refuse(absl::StatusCode::kUnavailable, ReasonOf(refusal_.refusal),
+                absl::StrCat(whose, " of ", input_.method->full_name, " ", InWords(refusal_)), now,
+                refusal_.retry_after);
 }
 
 Step CallSession::RefuseForSessionBreaker(absl::Duration retry_after, MonotonicTime now) {
@@ -135,7 +134,7 @@ Step CallSession::Done(absl::Status status, CallReport::Answer answer, Monotonic
   done_ = true;
   // Attempts that have lost against another one say nothing about their peers.
   for (const InFlight& attempt : in_flight_) {
-    TellBreaker(attempt, Classification::Health::kUnknown, now);
+    TellBreakers(attempt, Classification::Health::kUnknown, now);
     if (input_.report != nullptr) {
       log_.Add({attempt.instance, now - attempt.started_at, absl::CancelledError("overtaken"),
                 "another attempt was answered first"});

@@ -15,6 +15,7 @@
 #include "marpc/base/clock.h"
 #include "marpc/base/error.h"
 #include "marpc/base/method.h"
+#include "marpc/circuitbreaker/service_breakers.h"
 #include "marpc/config/settings.h"
 #include "marpc/filter/filter.h"
 #include "marpc/invoker/route_tree.h"
@@ -22,7 +23,6 @@
 
 namespace marpc {
 
-class CircuitBreaker;
 class Hedging;
 class ResultRule;
 class RetryBudget;
@@ -54,6 +54,7 @@ struct CallCounters {
   std::atomic<uint64_t> hedges_won{0};
   std::atomic<uint64_t> hedges_refused{0};  // share or budget were spent
   std::atomic<uint64_t> refused_by_breaker{0};
+  std::atomic<uint64_t> refused_by_ramp{0};  // of a breaker that has closed; not among the former
   std::atomic<uint64_t> without_instance{0};
   std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
   std::atomic<uint64_t> fallback_answers{0};
@@ -68,13 +69,13 @@ struct MethodPolicy {
   // Why the settings cannot be put in force: calls fail with it. OK otherwise.
   absl::Status invalid;
   bool idempotent = false;
-  std::vector<std::shared_ptr<Filter>> filters;              // those that apply, in ascending order
-  std::shared_ptr<CircuitBreaker> breaker;                   // null: none
-  std::shared_ptr<RetryBudget> budget;                       // null: none
-  std::shared_ptr<RetryThrottle> throttle;                   // null: none
-  std::shared_ptr<Hedging> hedging;                          // null: none
-  std::shared_ptr<const ResultRule> result_rule;             // null: none
-  std::vector<std::shared_ptr<RetryPolicy>> retry_policies;  // the program's own
+  std::vector<std::shared_ptr<Filter>> filters;  // those that apply, in ascending order
+  MethodBreakers breakers;
+  std::shared_ptr<RetryBudget> budget;                          // null: none
+  std::shared_ptr<RetryThrottle> throttle;                      // null: none
+  std::shared_ptr<Hedging> hedging;                             // null: none
+  std::shared_ptr<const ResultRule> result_rule;                // null: none
+  std::vector<std::shared_ptr<RetryPolicy>> retry_policies;     // the program's own
   std::vector<std::shared_ptr<RetryListener>> retry_listeners;  // likewise
   std::shared_ptr<SessionBreaker> session_breaker;              // null: none
   std::shared_ptr<StaleAnswers> stale;                          // null: none are kept
@@ -87,7 +88,8 @@ struct ServiceState {
   std::vector<std::shared_ptr<LiveInstance>> live;  // owns what the candidates point to
   std::vector<Candidate> candidates;
   std::unique_ptr<RouteTree> routes;
-  std::vector<std::shared_ptr<const MethodPolicy>> methods;  // by Method::ordinal
+  std::vector<std::shared_ptr<const InstanceBreakers>> instance_breakers;  // by instance_group
+  std::vector<std::shared_ptr<const MethodPolicy>> methods;                // by Method::ordinal
   std::shared_ptr<CallCounters> counters;
   MonotonicTime confirmed_at;
   ServiceSnapshot::Source source = ServiceSnapshot::Source::kRegistry;

@@ -20,6 +20,13 @@
 
 namespace marpc {
 
+// Says which instances may take a call now; asked during a pick. Thread-safe.
+class InstanceGate {
+ public:
+  virtual ~InstanceGate() = default;
+  virtual bool MayTake(const LiveInstance* instance, MonotonicTime now) const = 0;
+};
+
 struct PickQuery {
   // Instances that this call has tried: not to be picked again.
   absl::Span<const LiveInstance* const> tried;
@@ -28,7 +35,13 @@ struct PickQuery {
   // Some instance of the service is unreachable. While none is, a pick touches no instance's
   // memory.
   bool any_unreachable = true;
+  // Null while every instance may.
+  const InstanceGate* gate = nullptr;
 
+  // False for what must not be picked: tried in this call, or left alone by its breaker.
+  bool MayPick(const LiveInstance* instance) const {
+    return !WasTried(instance) && (gate == nullptr || gate->MayTake(instance, now));
+  }
   bool WasTried(const LiveInstance* instance) const {
     return std::find(tried.begin(), tried.end(), instance) != tried.end();
   }
@@ -41,8 +54,8 @@ struct PickQuery {
 class Picker {
  public:
   virtual ~Picker() = default;
-  // Null when the pool holds no untried instance. Instances that are not reachable (LiveInstance)
-  // are passed over where another is at hand.
+  // Null when the pool holds no instance that may be picked (PickQuery::MayPick). Instances that
+  // are not reachable (LiveInstance) are passed over where another is at hand.
   virtual LiveInstance* Pick(const PickQuery& query) const = 0;
 };
 

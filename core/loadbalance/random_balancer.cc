@@ -20,13 +20,17 @@ class RandomPicker final : public Picker {
 
  private:
   LiveInstance* Draw(const PickQuery& query) const {
-    if (query.tried.empty()) return DrawFrom(instances_, query.random);
-    // A retry: the tried ones are taken out before the draw, so that one draw always does.
-    std::vector<LiveInstance*> untried;
-    for (LiveInstance* instance : instances_) {
-      if (!query.WasTried(instance)) untried.push_back(instance);
+    if (query.tried.empty() && query.gate == nullptr) return DrawFrom(instances_, query.random);
+    for (int i = 0; query.tried.empty() && i < kMaxRedraws; ++i) {
+      LiveInstance* drawn = DrawFrom(instances_, query.random);
+      if (drawn == nullptr || query.MayPick(drawn)) return drawn;
     }
-    return DrawFrom(untried, query.random);
+    // A retry, or most are left alone: those are taken out before the draw, so that one draw does.
+    std::vector<LiveInstance*> left;
+    for (LiveInstance* instance : instances_) {
+      if (query.MayPick(instance)) left.push_back(instance);
+    }
+    return DrawFrom(left, query.random);
   }
 
   static LiveInstance* DrawFrom(const std::vector<LiveInstance*>& instances, RandomSource& random) {

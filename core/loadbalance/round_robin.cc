@@ -22,13 +22,20 @@ class RoundRobinPicker final : public Picker {
     const size_t first = rotation_->fetch_add(1, std::memory_order_relaxed) % n;
     LiveInstance* untried = nullptr;
     size_t passed_over = 0;
+    size_t left_alone = 0;
     for (size_t i = 0, at = first; i < n; ++i, at = at + 1 == n ? 0 : at + 1) {
       LiveInstance* instance = instances_[at];
       if (query.WasTried(instance)) continue;
+      if (!query.MayPick(instance)) {
+        // Left alone for longer than a pick may be: looked past, however many they are.
+        ++left_alone;
+        continue;
+      }
       if (query.Reachable(instance)) {
         // The turns of those passed over are used up: else the one behind a dead instance would get
         // its whole share.
-        if (passed_over > 0) rotation_->fetch_add(passed_over, std::memory_order_relaxed);
+        const size_t unused = passed_over + left_alone;
+        if (unused > 0) rotation_->fetch_add(unused, std::memory_order_relaxed);
         return instance;
       }
       if (untried == nullptr) untried = instance;

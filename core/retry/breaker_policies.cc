@@ -1,27 +1,18 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "google/protobuf/util/time_util.h"
-#include "marpc/base/error.h"
+#include "marpc/circuitbreaker/refusal.h"
 #include "marpc/retry/peer_errors.h"
 #include "marpc/retry/policies.h"
 
 namespace marpc {
 namespace {
 
-constexpr absl::string_view kOpen = "the circuit breaker is open";
-
-RetryVerdict Refused(const RetryContext& context, absl::Duration retry_after) {
-  absl::Status error =
-      FrameworkError(absl::StatusCode::kUnavailable, reason::kCircuitBreakerOpen,
-                     absl::StrCat(context.operation(), " was not attempted: ", kOpen,
-                                  " for another ", absl::FormatDuration(retry_after)));
-  ErrorInfo info = *GetErrorInfo(error);
-  *info.mutable_retry_after() = google::protobuf::util::TimeUtil::NanosecondsToDuration(
-      absl::ToInt64Nanoseconds(retry_after));
-  SetErrorInfo(error, info);
-  return RetryVerdict::Spent(std::string(kOpen), std::move(error));
+RetryVerdict Refused(const RetryContext& context, const CircuitBreaker::Admission& refused) {
+  return RetryVerdict::Spent(refused.refusal == BreakerRefusal::kRampUp
+                                 ? "the circuit breaker does not let all calls through yet"
+                                 : "the circuit breaker is open",
+                             RefusalStatus(context.operation(), refused));
 }
 
 absl::Status CheckGiven(const void* breaker) {
@@ -40,7 +31,10 @@ class BreakAfterSession final : public RetryPolicy {
     const absl::Duration retry_after = breaker_->RetryAfter(context.now());
     if (retry_after == absl::ZeroDuration()) return RetryVerdict::TryAgain();
     context.Memory<bool>(this) = true;  // refused
-    return Refused(context, retry_after);
+    CircuitBreaker::Admission refused;
+    refused.refusal = BreakerRefusal::kOpen;
+    refused.retry_after = retry_after;
+    return Refused(context, refused);
   }
   void End(RetryContext& context) override {
     // A session without an attempt says nothing of the peer.
@@ -90,7 +84,7 @@ class BreakPerAttempt final : public RetryPolicy {
     // First: the probe of a cancelled attempt may be the only one there is.
     Release(context);
     const CircuitBreaker::Admission admission = breaker_->TryAcquire(context.now());
-    if (!admission.allowed) return Refused(context, admission.retry_after);
+    if (!admission.allowed) return Refused(context, admission);
     context.Memory<Held>(this) = {true, admission.permit};
     return RetryVerdict::TryAgain();
   }

@@ -33,8 +33,8 @@ bool AnyMatches(const std::vector<ErrorMatcher>& matchers, const absl::Status& e
 
 // marpc has refused it, and would again.
 bool IsRefused(const absl::Status& error) {
-  constexpr std::array kFinal = {reason::kCircuitBreakerOpen, reason::kMessageTooLarge,
-                                 reason::kCancelled, reason::kClosed};
+  constexpr std::array kFinal = {reason::kCircuitBreakerOpen, reason::kCircuitBreakerRampUp,
+                                 reason::kMessageTooLarge, reason::kCancelled, reason::kClosed};
   const std::optional<ErrorInfo> info = GetErrorInfo(error);
   return info.has_value() && info->origin() == ErrorInfo::FRAMEWORK &&
          Contains(kFinal, absl::string_view(info->reason()));

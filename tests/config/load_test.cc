@@ -232,7 +232,7 @@ TEST(Load, UnknownNamesAreRefusedWithTheKnownOnes) {
   EXPECT_EQ(Bad("marpc: {loadbalancer: rr}"),
             "c.yaml:1:23: marpc.loadbalancer 'rr' is unknown; known: random, roundrobin");
   EXPECT_THAT(Bad("marpc: {circuitbreaker: {scope: methods}}"),
-              HasSubstr("known: method, service; did you mean 'method'?"));
+              HasSubstr("known: instance, method, service; did you mean 'method'?"));
   EXPECT_THAT(Bad("marpc: {retry: {retryOn: [NOT_FOUND, OK]}}"),
               HasSubstr("c.yaml:1:38: marpc.retry.retryOn 'OK' is unknown; known: ABORTED, "));
   EXPECT_THAT(Bad("marpc: {registry: {address: 'redis://x'}}"), HasSubstr("expected zookeeper://"));
@@ -400,6 +400,23 @@ TEST(Load, NamesOfServicesAndMethodsAreChecked) {
   }
   EXPECT_THAT(Bad("marpc: {services: {a.B: {methods: {a.B.Hello: {}}}}}"),
               HasSubstr("a method has a short name such as Hello"));
+}
+
+TEST(Load, WarnsOfABreakersKeysThatHaveNoEffect) {
+  std::vector<std::string> warnings;
+  LoadOptions options;
+  options.warnings = &warnings;
+  const auto settings = ParseSettings(
+      "marpc: {circuitbreaker: {failureRate: 20, instance: {faultLimit: 2}}, services: {a.B: "
+      "{circuitbreaker: {tripOn: failureRate, scope: instance}, methods: {C: {circuitbreaker: "
+      "{consecutiveFailures: 2}}}}}}",
+      "test", options);
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_THAT(
+      warnings,
+      ElementsAre(HasSubstr("circuitbreaker.failureRate has no effect: circuitbreaker.tripOn"),
+                  HasSubstr("circuitbreaker.instance has no effect: circuitbreaker.scope"),
+                  HasSubstr("services.a.B.methods.C.circuitbreaker.consecutiveFailures")));
 }
 
 }  // namespace

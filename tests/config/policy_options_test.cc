@@ -40,6 +40,8 @@ const std::map<std::string, std::string>& LeftOut() {
        "which services share a budget is for the process to say that calls "
        "them; one .proto does not know the others"},
       {"retry.throttle.name", "as retry.budget.name"},
+      {"circuitbreaker.initialState",
+       "taking a service out is an operator's decision of the moment"},
   };
   return left_out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -84,9 +85,11 @@ SimulatedService::SimulatedService(Options options)
   SortByOrder(options_.routers);
   SortByOrder(options_.filters);
   const MethodSettings& settings = options_.settings;
-  if (settings.circuit_breaker.enabled) {
-    breaker_ = std::make_shared<CircuitBreaker>(settings.circuit_breaker, options_.on_transition);
-  }
+  breakers_ = std::make_unique<ServiceBreakers>(
+      options_.name,
+      [tell = options_.on_transition](absl::string_view name, const BreakerTransition& transition) {
+        if (tell != nullptr) tell(name, transition);
+      });
   if (settings.retry.budget.enabled) {
     budget_ = std::make_shared<RetryBudget>(settings.retry.budget, clock_->Now());
   }
@@ -99,6 +102,14 @@ SimulatedService::SimulatedService(Options options)
 void SimulatedService::SetInstances(std::vector<std::string> instances) {
   options_.instances = std::move(instances);
   Publish();
+}
+
+CircuitBreaker& SimulatedService::breaker(absl::string_view name_after_service) const {
+  const std::string wanted = absl::StrCat(options_.name, name_after_service);
+  for (const auto& [name, breaker] : breakers_->All()) {
+    if (name == wanted) return *breaker;
+  }
+  std::abort();
 }
 
 void SimulatedService::SetGray(std::set<std::string> gray) {
@@ -118,7 +129,9 @@ const Method& SimulatedService::method(const std::string& name) {
     policy->filters = options_.filters;
     std::erase_if(policy->filters,
                   [&](const auto& f) { return !f->AppliesTo(*methods[i], policy->settings); });
-    policy->breaker = breaker_;
+    policy->breakers = breakers_->For(*methods[i], options_.settings.circuit_breaker,
+                                      options_.settings.circuit_breaker);
+    if (!policy->breakers.shared.empty()) breaker_ = policy->breakers.shared[0];
     policy->budget = budget_;
     policy->throttle = throttle_;
     if (options_.settings.retry.hedging.enabled && policy->idempotent) {
@@ -160,6 +173,7 @@ void SimulatedService::Publish() {
     state->live.push_back(live);
     state->candidates.push_back(std::move(candidate));
   }
+  state->instance_breakers = breakers_->ForInstances(state->live);
   RouteTable::Pool all;
   for (const Candidate& candidate : state->candidates) all.push_back(&candidate);
   state->routes = std::make_unique<RouteTree>(options_.routers, *options_.balancer, all);

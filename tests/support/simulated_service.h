@@ -93,7 +93,7 @@ class SimulatedService {
     std::vector<std::shared_ptr<RetryListener>> retry_listeners = {};
     Fallback fallback = nullptr;
     std::shared_ptr<SimulatedClock> clock = nullptr;  // null: one of its own
-    CircuitBreaker::Listener on_transition = nullptr;
+    ServiceBreakers::Listener on_transition = nullptr;
   };
   explicit SimulatedService(Options options);
 
@@ -122,7 +122,10 @@ class SimulatedService {
 
   SimulatedClock& clock() { return *clock_; }
   ScriptedRandom& random() { return random_; }
+  // The service's, or the last method's.
   const std::shared_ptr<CircuitBreaker>& breaker() const { return breaker_; }
+  // "@a:1" is that of the instance a, "/Call" that of the method Call.
+  CircuitBreaker& breaker(absl::string_view name_after_service) const;
   const std::shared_ptr<RetryBudget>& budget() const { return budget_; }
   const std::shared_ptr<RetryThrottle>& throttle() const { return throttle_; }
   const CallCounters& counters() const { return *counters_; }
@@ -136,6 +139,7 @@ class SimulatedService {
   const std::shared_ptr<SimulatedClock> clock_;
   ScriptedRandom random_;
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
+  std::unique_ptr<ServiceBreakers> breakers_;
   std::shared_ptr<CircuitBreaker> breaker_;
   std::shared_ptr<RetryBudget> budget_;
   std::shared_ptr<RetryThrottle> throttle_;

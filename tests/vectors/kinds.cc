@@ -42,7 +42,15 @@ const std::map<std::pair<absl::string_view, absl::string_view>, RunKind>& Kinds(
           {{"budget", "hyperf_budget_validate"}, RunRetryBudgetValidation},
           {{"throttle", "grpc_throttle"}, RunRetryThrottle},
           {{"throttle", "grpc_throttle_validate"}, RunRetryThrottleValidation},
+          {{"breaker", "failsafe"}, RunFailsafeBreaker},
+          {{"breaker", "hyperf_cb"}, RunHyperfBreaker},
           {{"breaker", "marpc"}, RunCircuitBreaker},
+          {{"breaker", "php_redis"}, RunPhpBreaker},
+          {{"breaker", "polly"}, RunPollyBreaker},
+          {{"breaker", "polly_should_break"}, RunPollyShouldBreak},
+          {{"breaker", "r4j"}, RunR4jBreaker},
+          {{"breaker", "r4j_config_validate"}, RunR4jBreakerValidation},
+          {{"breaker", "spring_cb"}, RunSpringBreaker},
           {{"classifier", "all"}, RunAllErrors},
           {{"classifier", "huly_network"}, RunHulyClassifier},
           {{"classifier", "hyperf_classifier"}, RunHyperfClassifier},
@@ -78,9 +86,7 @@ const std::map<std::pair<absl::string_view, absl::string_view>, RunKind>& Kinds(
 // Families whose capabilities marpc does not offer yet.
 const std::set<absl::string_view>& NotBuiltYet() {
   static const auto& kinds = *new std::set<absl::string_view>{
-      "a50",       "failsafe",           "hyperf_cb", "php_redis",
-      "polly",     "polly_should_break", "r4j",       "r4j_config_validate",
-      "spring_cb",
+      "a50",
   };
   return kinds;
 }

@@ -42,7 +42,17 @@ Json RunSpringExponentialRandom(const VectorCase& vector);  // spring_exponentia
 Json RunSpringFixed(const VectorCase& vector);              // spring_fixed
 Json RunUniform(const VectorCase& vector);                  // uniform
 
-Json RunCircuitBreaker(const VectorCase& vector);           // marpc, area breaker
+// The area breaker.
+Json RunCircuitBreaker(const VectorCase& vector);        // marpc
+Json RunFailsafeBreaker(const VectorCase& vector);       // failsafe
+Json RunHyperfBreaker(const VectorCase& vector);         // hyperf_cb
+Json RunPhpBreaker(const VectorCase& vector);            // php_redis
+Json RunPollyBreaker(const VectorCase& vector);          // polly
+Json RunPollyShouldBreak(const VectorCase& vector);      // polly_should_break
+Json RunR4jBreaker(const VectorCase& vector);            // r4j
+Json RunR4jBreakerValidation(const VectorCase& vector);  // r4j_config_validate
+Json RunSpringBreaker(const VectorCase& vector);         // spring_cb
+
 Json RunAllErrors(const VectorCase& vector);                // all
 Json RunHulyClassifier(const VectorCase& vector);           // huly_network
 Json RunHyperfClassifier(const VectorCase& vector);         // hyperf_classifier

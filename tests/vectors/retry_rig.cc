@@ -26,6 +26,7 @@ std::string ParentOf(const std::string& name) {
       {"InvalidArgumentException", "LogicException"},
       {"IllegalStateException", "RuntimeException"},
       {"IllegalArgumentException", "RuntimeException"},
+      {"NumberFormatException", "IllegalArgumentException"},
       {"UnsupportedOperationException", "RuntimeException"},
       {"DataAccessException", "RuntimeException"},
   };

@@ -1,0 +1,70 @@
+// Makes and keeps the breakers of one service: of itself, of its methods, of its instances.
+#ifndef MARPC_CIRCUITBREAKER_SERVICE_BREAKERS_H_
+#define MARPC_CIRCUITBREAKER_SERVICE_BREAKERS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "marpc/base/clock.h"
+#include "marpc/base/live_instance.h"
+#include "marpc/base/method.h"
+#include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/circuitbreaker/instance_breakers.h"
+#include "marpc/config/settings.h"
+
+namespace marpc {
+
+// Those that the calls of one method pass.
+struct MethodBreakers {
+  absl::InlinedVector<std::shared_ptr<CircuitBreaker>, 2> shared;  // the service's, the method's
+  int instance_group = -1;  // of ServiceBreakers::ForInstances(); -1: none
+};
+
+// One per service. A method whose settings differ from the service's has breakers of its own.
+// Breakers are named after what they stand for: "demo.HelloService", "demo.HelloService/Hello",
+// "demo.HelloService@10.0.0.7:8080", "demo.HelloService/Hello@10.0.0.7:8080". Thread-compatible.
+class ServiceBreakers {
+ public:
+  using Listener =
+      std::function<void(absl::string_view name, const CircuitBreaker::Transition& transition)>;
+  // `listener` must be thread-safe.
+  ServiceBreakers(std::string service, Listener listener);
+
+  // `shared` is what methods of the service have that say nothing of their own.
+  MethodBreakers For(const Method& method, const CircuitBreakerSettings& settings,
+                     const CircuitBreakerSettings& shared);
+  // For each group, the breakers of these instances; those of others are forgotten.
+  std::vector<std::shared_ptr<const InstanceBreakers>> ForInstances(
+      absl::Span<const std::shared_ptr<LiveInstance>> instances);
+  // Another life of the process: what was learned of the former one no longer holds.
+  void OnNewLife(const LiveInstance* instance, MonotonicTime now);
+
+  using Named = std::pair<std::string, std::shared_ptr<CircuitBreaker>>;
+  // In the order of their names.
+  std::vector<Named> All() const;
+
+ private:
+  struct Group;
+  struct OfInstance;
+  std::shared_ptr<CircuitBreaker> Make(const BreakerRules& rules, const std::string& name);
+  int NewGroup(const CircuitBreakerSettings& settings, std::string name);
+  std::shared_ptr<OfInstance> MakeForInstance(const std::shared_ptr<Group>& group,
+                                              std::shared_ptr<LiveInstance> instance) const;
+
+  const std::string service_;
+  const std::shared_ptr<const Listener> listener_;
+  std::shared_ptr<CircuitBreaker> service_breaker_;
+  int service_group_ = -1;
+  std::vector<std::shared_ptr<Group>> groups_;
+  std::vector<Named> named_;  // of services and methods
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_CIRCUITBREAKER_SERVICE_BREAKERS_H_

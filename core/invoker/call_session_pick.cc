@@ -1,0 +1,142 @@
+// Which instance an attempt goes to, and the permits that it takes.
+#include <algorithm>
+
+#include "marpc/invoker/call_session.h"
+
+namespace marpc {
+namespace {
+
+// Picks that breakers may refuse, one instance after the other, before an attempt is given up: a
+// race for the last probe, or ramps.
+constexpr int kMaxPicks = 16;
+
+}  // namespace
+
+const InstanceBreakers* CallSession::instance_breakers() const {
+  const int group = policy_->breakers.instance_group;
+  const auto& groups = state().instance_breakers;
+  // A state of before the method's first call knows nothing of its group.
+  if (group < 0 || static_cast<size_t>(group) >= groups.size()) return nullptr;
+  return groups[group].get();
+}
+
+bool CallSession::PickAdmitted(InFlight& attempt, const Moment& moment) {
+  passed_over_.clear();
+  refusal_ = {};
+  const InstanceBreakers* breakers = instance_breakers();
+  const bool gated = breakers != nullptr && breakers->AnyRefuses();
+  MonotonicTime until;
+  if (gated && breakers->AllRefuse(moment.now, &until)) {
+    refusal_.refusal = until.is_infinite() ? BreakerRefusal::kForcedOpen : BreakerRefusal::kOpen;
+    if (!until.is_infinite()) refusal_.retry_after = until - moment.now;
+    return false;
+  }
+  for (int i = 0; i < kMaxPicks; ++i) {
+    attempt.instance = attempt.hedge ? PickOther(moment) : PickInstance(moment);
+    if (attempt.instance == nullptr) break;
+    CircuitBreaker* breaker = breakers == nullptr ? nullptr : breakers->Of(attempt.instance);
+    if (breaker == nullptr || Acquire(attempt, *breaker, moment.now)) return true;
+    passed_over_.push_back(attempt.instance);
+  }
+  attempt.instance = nullptr;
+  if (refusal_.refusal == BreakerRefusal::kNone && gated) {
+    // Those that the routers leave may all be left alone, while others are not.
+    const LiveInstance* alone = PickNot({}, moment, nullptr);
+    CircuitBreaker* breaker = alone == nullptr ? nullptr : breakers->Of(alone);
+    if (breaker != nullptr && !breaker->MayAdmit(moment.now)) {
+      refusal_ = breaker->TryAcquire(moment.now);
+    }
+  }
+  return false;
+}
+
+LiveInstance* CallSession::PickUntried(absl::Span<const LiveInstance* const> tried,
+                                       const Moment& moment) {
+  const InstanceBreakers* breakers = instance_breakers();
+  const InstanceGate* gate = breakers != nullptr && breakers->AnyRefuses() ? breakers : nullptr;
+  if (passed_over_.empty()) return PickNot(tried, moment, gate);
+  absl::InlinedVector<const LiveInstance*, 8> not_these(tried.begin(), tried.end());
+  not_these.insert(not_these.end(), passed_over_.begin(), passed_over_.end());
+  return PickNot(not_these, moment, gate);
+}
+
+LiveInstance* CallSession::PickNot(absl::Span<const LiveInstance* const> these,
+                                   const Moment& moment, const InstanceGate* gate) {
+  const ServiceState& service = state();
+  const RouteQuery route{*input_.method, *input_.context, moment.random};
+  const bool any_unreachable =
+      service.counters->unreachable_instances.load(std::memory_order_relaxed) > 0;
+  const RouteTree::Picked picked = service.routes->Pick(
+      route, PickQuery{these, moment.random, moment.now, any_unreachable, gate}, memo_);
+  if (picked.fell_back) {
+    service.counters->router_fallbacks.fetch_add(1, std::memory_order_relaxed);
+  }
+  return picked.instance;
+}
+
+LiveInstance* CallSession::PickInstance(const Moment& moment) {
+  if (last_instance_ != nullptr && !policy_->settings.retry.switch_instance_on_retry &&
+      passed_over_.empty()) {
+    for (const Candidate& candidate : state().candidates) {
+      if (candidate.live == last_instance_) return last_instance_;
+    }
+  }
+  LiveInstance* instance = PickUntried(tried_, moment);
+  // All were tried: start over, but for the one that failed just now if there is another.
+  if (instance == nullptr && tried_.size() > 1) {
+    tried_.erase(tried_.begin(), tried_.end() - 1);
+    instance = PickUntried(tried_, moment);
+  }
+  if (instance == nullptr && !tried_.empty()) {
+    tried_.clear();
+    instance = PickUntried(tried_, moment);
+  }
+  return instance;
+}
+
+LiveInstance* CallSession::PickOther(const Moment& moment) {
+  absl::InlinedVector<const LiveInstance*, 4> not_these = tried_;
+  for (const InFlight& attempt : in_flight_) not_these.push_back(attempt.instance);
+  return PickUntried(not_these, moment);
+}
+
+bool CallSession::Acquire(InFlight& attempt, CircuitBreaker& breaker, MonotonicTime now) {
+  const CircuitBreaker::Admission admission = breaker.TryAcquire(now);
+  if (!admission.allowed) {
+    refusal_ = admission;
+    return false;
+  }
+  attempt.permits[attempt.permits_held++] = {&breaker, admission.permit};
+  return true;
+}
+
+bool CallSession::AcquireShared(InFlight& attempt, MonotonicTime now) {
+  for (const auto& breaker : policy_->breakers.shared) {
+    if (Acquire(attempt, *breaker, now)) continue;
+    // A permit that is not used is given back.
+    TellBreakers(attempt, Classification::Health::kUnknown, now);
+    attempt.permits_held = 0;
+    return false;
+  }
+  return true;
+}
+
+void CallSession::TellBreakers(const InFlight& attempt, Classification::Health health,
+                               MonotonicTime now) {
+  for (size_t i = 0; i < attempt.permits_held; ++i) {
+    const auto& [breaker, permit] = attempt.permits[i];
+    switch (health) {
+      case Classification::Health::kGood:
+        breaker->OnSuccess(permit, now);
+        break;
+      case Classification::Health::kBad:
+        breaker->OnFailure(permit, now);
+        break;
+      case Classification::Health::kUnknown:
+        breaker->Release(permit);
+        break;
+    }
+  }
+}
+
+}  // namespace marpc

@@ -1,0 +1,52 @@
+// The C++ of docs/guide/circuit-breaking.md.
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "marpc/circuitbreaker/breaker_call.h"
+#include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/consumer/consumer.h"
+#include "marpc/observe/log.h"
+
+namespace breaker_guide {
+
+struct Row {
+  std::string name;
+};
+struct Database {
+  absl::StatusOr<Row> Query(int) { return Row{"first"}; }
+};
+
+}  // namespace breaker_guide
+
+using breaker_guide::Database;
+using breaker_guide::Row;
+
+absl::StatusOr<Row> QueryBehindABreaker(Database& db, int id) {
+  static marpc::CircuitBreaker breaker{marpc::BreakerRules{}};
+  return breaker.Call([&] { return db.Query(id); });
+}
+
+void WatchBreakers(marpc::Consumer& consumer) {
+  for (const auto& [name, now, events] : consumer.Breakers("demo.HelloService")) {
+    marpc::Logger()->info("{} is {} with {} failures and {} refusals", name,
+                          std::string(marpc::BreakerStateName(now.state)), now.failures,
+                          now.refused);
+  }
+}
+
+absl::Status TakeOutOfService(marpc::Consumer& consumer) {
+  return consumer.ForceBreaker("demo.HelloService@10.0.0.7:8080", marpc::BreakerState::kForcedOpen);
+}
+
+marpc::ConsumerOptions HearOfTransitions() {
+  marpc::ConsumerOptions options;
+  options.on_breaker_transition = [](absl::string_view name,
+                                     const marpc::CircuitBreaker::Transition& transition) {
+    marpc::Logger()->warn("{} is {} by {}", std::string(name),
+                          std::string(marpc::BreakerStateName(transition.to)),
+                          std::string(marpc::BreakerReasonName(transition.reason)));
+  };
+  return options;
+}
