@@ -3,14 +3,17 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "marpc/config/assignments.h"
 #include "marpc/config/combinations.h"
 #include "marpc/config/faults.h"
+#include "marpc/config/idle_groups.h"
 #include "marpc/config/keys.h"
 #include "marpc/config/policy_text.h"
 #include "marpc/config/retry_policies.h"
@@ -182,10 +185,13 @@ absl::StatusOr<Settings> ParseSettings(absl::string_view yaml, absl::string_view
   const std::shared_ptr<const YamlNode> document = ParseYaml(yaml, faults);
   // A document that could not be made sense of says nothing about its keys.
   if (document == nullptr && !faults.empty()) return faults.ToStatus(name);
-  Settings settings = Loader(options, faults).Resolve(CollectAssignments(document, faults));
+  const FileAssignments file = CollectAssignments(document, faults);
+  Settings settings = Loader(options, faults).Resolve(file);
   if (!faults.empty()) return faults.ToStatus(name);
   settings.source = std::string(name);
-  for (std::string& warning : Warnings(settings)) {
+  std::vector<std::string> warnings = Warnings(settings);
+  absl::c_move(WarnOfIdleGroups(file), std::back_inserter(warnings));
+  for (std::string& warning : warnings) {
     if (options.warnings != nullptr) {
       options.warnings->push_back(std::move(warning));
     } else {

@@ -36,6 +36,19 @@ ServiceBreakers::Listener TellOf(ServiceBreakers::Listener own) {
   };
 }
 
+// By name where there is one; the service's where a method says nothing of its own; else the method
+// has a part to itself.
+template <typename Part, typename Settings, typename Make>
+std::shared_ptr<Part> PartFor(const Settings& settings, const Settings& of_service,
+                              SharedByName<Part>& named, std::shared_ptr<Part>& services,
+                              const Make& make) {
+  if (!settings.enabled) return nullptr;
+  if (!settings.name.empty()) return named.Get(settings.name, make);
+  if (settings != of_service) return make();
+  if (services == nullptr) services = make();
+  return services;
+}
+
 }  // namespace
 
 MethodPolicies::MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service)
@@ -65,9 +78,13 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   SortByOrder(policy->filters);
   policy->breakers =
       breakers_.For(method, policy->settings.circuit_breaker, shared.circuit_breaker);
-  policy->budget = BudgetFor(policy->settings.retry.budget, shared);
-  policy->throttle = ThrottleFor(policy->settings.retry.throttle, shared);
   const RetrySettings& retry = policy->settings.retry;
+  policy->budget =
+      PartFor(retry.budget, shared.retry.budget, *context_->budgets, service_budget_,
+              [&] { return std::make_shared<RetryBudget>(retry.budget, context_->clock.Now()); });
+  policy->throttle =
+      PartFor(retry.throttle, shared.retry.throttle, *context_->throttles, service_throttle_,
+              [&] { return std::make_shared<RetryThrottle>(retry.throttle); });
   if (retry.breaker.enabled) {
     policy->session_breaker = std::make_shared<SessionBreaker>(retry.breaker.reset_timeout);
   }
@@ -95,27 +112,6 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
     policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
   }
   return policy;
-}
-
-// By name where there is one; else settings of a method's own ask for a budget of its own.
-std::shared_ptr<RetryBudget> MethodPolicies::BudgetFor(const RetryBudgetSettings& settings,
-                                                       const MethodSettings& shared) {
-  if (!settings.enabled) return nullptr;
-  const auto make = [&] { return std::make_shared<RetryBudget>(settings, context_->clock.Now()); };
-  if (!settings.name.empty()) return context_->budgets->Get(settings.name, make);
-  if (settings != shared.retry.budget) return make();
-  if (service_budget_ == nullptr) service_budget_ = make();
-  return service_budget_;
-}
-
-std::shared_ptr<RetryThrottle> MethodPolicies::ThrottleFor(const RetryThrottleSettings& settings,
-                                                           const MethodSettings& shared) {
-  if (!settings.enabled) return nullptr;
-  const auto make = [&] { return std::make_shared<RetryThrottle>(settings); };
-  if (!settings.name.empty()) return context_->throttles->Get(settings.name, make);
-  if (settings != shared.retry.throttle) return make();
-  if (service_throttle_ == nullptr) service_throttle_ = make();
-  return service_throttle_;
 }
 
 }  // namespace marpc

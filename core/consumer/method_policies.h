@@ -25,12 +25,6 @@ class MethodPolicies {
   ServiceBreakers& breakers() { return breakers_; }
 
  private:
-  // `shared` is what methods of the service have that say nothing of their own.
-  std::shared_ptr<RetryBudget> BudgetFor(const RetryBudgetSettings& settings,
-                                         const MethodSettings& shared);
-  std::shared_ptr<RetryThrottle> ThrottleFor(const RetryThrottleSettings& settings,
-                                             const MethodSettings& shared);
-
   const std::shared_ptr<const ConsumerContext> context_;
   const std::string service_;
   ServiceBreakers breakers_;

@@ -16,6 +16,7 @@
 #include "marpc/filter/reply_json.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/backoff.h"
+#include "marpc/retry/hedging.h"
 #include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_policy.h"
@@ -51,6 +52,7 @@ absl::Status CheckRetry(const std::string& where, const RetrySettings& settings,
   if (auto s = ValidateBackoff(settings.backoff); !s.ok()) return Prefixed(where, s);
   if (auto s = RetryBudget::Validate(settings.budget); !s.ok()) return Prefixed(where, s);
   if (auto s = RetryThrottle::Validate(settings.throttle); !s.ok()) return Prefixed(where, s);
+  if (auto s = Hedging::Validate(settings.hedging); !s.ok()) return Prefixed(where, s);
   const auto other = [&](absl::string_view what, const std::string& name,
                          const std::string& place) {
     return absl::InvalidArgumentError(

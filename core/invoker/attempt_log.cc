@@ -17,6 +17,7 @@ AttemptInfo ToInfo(const AttemptLog::Entry& entry) {
   *info.mutable_latency() = google::protobuf::util::TimeUtil::NanosecondsToDuration(
       absl::ToInt64Nanoseconds(entry.latency));
   info.set_verdict(std::string(entry.verdict));
+  info.set_not_executed(entry.not_executed);
   return info;
 }
 

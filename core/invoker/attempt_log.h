@@ -21,6 +21,7 @@ class AttemptLog {
     absl::Duration latency;
     absl::Status status;
     absl::string_view verdict;  // why another one followed, or why none did
+    bool not_executed = false;  // AttemptInfo.not_executed
   };
 
   void Add(Entry entry) { entries_.push_back(std::move(entry)); }

@@ -293,7 +293,8 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
   const absl::Duration latency = moment.now - attempt.started_at;
   // Others are still under way: what can be retried leaves the word to them.
   if (!in_flight_.empty() && classification.retryable) {
-    log_.Add({attempt.instance, latency, outcome.status, "another attempt is under way"});
+    log_.Add({attempt.instance, latency, outcome.status, "another attempt is under way",
+              outcome.surely_not_sent});
     last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification, retries_decided_),
                         answered};
     return outcome.pushback.has_value() ? HedgeAfter(*outcome.pushback, moment.now)
@@ -301,7 +302,8 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
   }
   absl::Duration delay;
   const auto why_not = WhyNoRetry(classification, outcome.pushback, moment, delay);
-  log_.Add({attempt.instance, latency, outcome.status, why_not.value_or(classification.why)});
+  log_.Add({attempt.instance, latency, outcome.status, why_not.value_or(classification.why),
+            outcome.surely_not_sent});
   last_ = LastOutcome{log_.Describe(*input_.method, outcome, classification, retries_decided_),
                       answered};
   if (outcome.source == AttemptOutcome::Source::kLocal && why_not.has_value()) {

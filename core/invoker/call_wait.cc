@@ -2,20 +2,9 @@
 
 #include <utility>
 
-namespace marpc {
+#include "marpc/base/when_over.h"
 
-// In a timer: ends the wait when the timer fires, and also when it is dropped unfired.
-struct CallWait::WakeAtEnd {
-  WakeAtEnd(Self call, uint64_t number) : self(std::move(call)), number(number) {}
-  WakeAtEnd(WakeAtEnd&&) = default;
-  ~WakeAtEnd() {
-    if (self != nullptr) Wake(self, number, /*dropped=*/!fired);
-  }
-  void operator()() { fired = true; }
-  Self self;
-  uint64_t number;
-  bool fired = false;
-};
+namespace marpc {
 
 void CallWait::Begin(Self self, For what, absl::AnyInvocable<void()> wake) {
   uint64_t number;
@@ -27,13 +16,16 @@ void CallWait::Begin(Self self, For what, absl::AnyInvocable<void()> wake) {
     self->wait_->wake = std::move(wake);
     self->wait_->answer = what.answer;
   }
+  const auto wake_at_end = [&self, number] {
+    return WhenOver([self, number](bool dropped) { Wake(self, number, dropped); });
+  };
   // From the first of these on, another thread may have gone on with the call.
   if (!self->cancel_.Attach(self.get())) {
-    self->timers_.At(self->clock_.Now(), WakeAtEnd(self, number));
+    self->timers_.At(self->clock_.Now(), wake_at_end());
     return;
   }
   // Also where there is no time to wait for: it ends the wait when the timers are stopped.
-  const TimerQueue::TimerId timer = self->timers_.At(what.until, WakeAtEnd(self, number));
+  const TimerQueue::TimerId timer = self->timers_.At(what.until, wake_at_end());
   PendingAnswer::Ticket ticket = 0;
   if (what.answer != nullptr) {
     // On the settling thread another call is in the middle of its work: go on elsewhere. Where the

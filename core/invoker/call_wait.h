@@ -50,7 +50,6 @@ class CallWait final : CancelSignal::Observer {
   };
   // Ends wait `number`; null when it is on no more.
   std::unique_ptr<Wait> End(uint64_t number);
-  struct WakeAtEnd;
   static void Wake(const Self& self, uint64_t number, bool dropped);
   void OnCancel() override;
 

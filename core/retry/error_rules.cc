@@ -52,8 +52,13 @@ bool IsNetworkFailure(const absl::Status& error) {
 
 bool WasNotExecuted(const absl::Status& error) {
   const std::optional<ErrorInfo> info = GetErrorInfo(error);
-  return info.has_value() &&
-         (info->reason() == reason::kOverloaded || info->reason() == reason::kNoAvailableInstance);
+  if (!info.has_value()) return false;
+  if (info->attempts_size() == 0) {
+    return info->reason() == reason::kOverloaded || info->reason() == reason::kNoAvailableInstance;
+  }
+  // An earlier attempt may have been executed where the last one was not.
+  return std::all_of(info->attempts().begin(), info->attempts().end(),
+                     [](const AttemptInfo& attempt) { return attempt.not_executed(); });
 }
 
 bool IsTransientHttpStatus(int status) {

@@ -74,7 +74,8 @@ struct ErrorRules {
   static ErrorRules Network();
   // Every error.
   static ErrorRules All();
-  // Only what surely was not executed: a call that marpc could not send, or that was turned away.
+  // Only what surely was not executed: a call that marpc could not send, or that was turned away,
+  // at every attempt it made (AttemptInfo.not_executed).
   static ErrorRules IdempotentSafe();
   // What usually passes, told by whatever there is: the codes of Network() and RESOURCE_EXHAUSTED,
   // the system's error numbers (std::system_error), an HTTP status of 408, 423, 425, 429, 449 or

@@ -3,6 +3,8 @@
 #include <limits>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
+
 namespace marpc {
 namespace {
 
@@ -22,6 +24,26 @@ RetryBudgetSettings ShareOf(const HedgingSettings& settings) {
 }
 
 }  // namespace
+
+absl::Status Hedging::Validate(const HedgingSettings& settings) {
+  if (settings.delay < absl::Milliseconds(1)) {
+    return absl::InvalidArgumentError(absl::StrCat("retry.hedging.delay is at least 1 ms, not ",
+                                                   absl::FormatDuration(settings.delay)));
+  }
+  if (!(settings.percentile >= 0 && settings.percentile < 100)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "retry.hedging.percentile is below 100, and 0 for none, not ", settings.percentile));
+  }
+  if (settings.max_hedges < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("retry.hedging.maxHedges is at least 1, not ", settings.max_hedges));
+  }
+  if (!(settings.max_share > 0 && settings.max_share <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("retry.hedging.maxShare is above 0 and at most 1, not ", settings.max_share));
+  }
+  return absl::OkStatus();
+}
 
 Hedging::Hedging(const HedgingSettings& settings, MonotonicTime now)
     : settings_(settings), share_(ShareOf(settings), now, kKeptFor), delay_nanos_(kNoHedge) {}

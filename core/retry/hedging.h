@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/latency_digest.h"
@@ -22,6 +24,10 @@ namespace marpc {
 // load.
 class Hedging {
  public:
+  // InvalidArgument, naming the key, for settings that a file could not hold.
+  static absl::Status Validate(const HedgingSettings& settings);
+
+  // `settings` are valid.
   Hedging(const HedgingSettings& settings, MonotonicTime now);
 
   int max_hedges() const { return settings_.max_hedges; }

@@ -2,19 +2,9 @@
 
 #include <utility>
 
-namespace marpc::retry_internal {
+#include "marpc/base/when_over.h"
 
-// In a timer: wakes the run when the timer fires, and also when it is dropped unfired.
-struct AsyncRun::WakeAtEnd {
-  WakeAtEnd(std::shared_ptr<AsyncRun> run, uint64_t wait) : run(std::move(run)), wait(wait) {}
-  WakeAtEnd(WakeAtEnd&&) = default;
-  ~WakeAtEnd() {
-    if (run != nullptr) run->Wake(wait, /*dropped=*/!fired);
-  }
-  std::shared_ptr<AsyncRun> run;
-  uint64_t wait;
-  bool fired = false;
-};
+namespace marpc::retry_internal {
 
 AsyncRun::AsyncRun(const RetrySpec& spec, const RetryCall& call, TimerQueue& timers)
     : clock_(*spec.environment().clock),
@@ -67,7 +57,8 @@ void AsyncRun::Wait(MonotonicTime until) {
   // From the first of these on, another thread may have gone on with the session.
   if (cancel_ != nullptr && !cancel_->Attach(this)) return Wake(wait, /*dropped=*/false);
   const TimerQueue::TimerId timer = timers_.At(
-      until, [wake = WakeAtEnd(shared_from_this(), wait)]() mutable { wake.fired = true; });
+      until,
+      WhenOver([self = shared_from_this(), wait](bool dropped) { self->Wake(wait, dropped); }));
   {
     absl::MutexLock lock(&mutex_);
     if (wait_ == wait) {

@@ -49,8 +49,6 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun>, private CancelSi
   void AttemptDone(RetryOutcome outcome);
 
  private:
-  struct WakeAtEnd;
-
   MonotonicTime Now() const { return clock_.Now(); }
   // Goes on for as long as attempts end at once; the stack does not grow with them.
   void Drive(RetryStep step);

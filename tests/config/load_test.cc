@@ -402,12 +402,43 @@ TEST(Load, NamesOfServicesAndMethodsAreChecked) {
               HasSubstr("a method has a short name such as Hello"));
 }
 
+TEST(Load, WarnsOfKeysOfAPartThatNobodySwitchedOn) {
+  const auto warnings_of = [](const std::string& yaml) {
+    std::vector<std::string> warnings;
+    LoadOptions options;
+    options.warnings = &warnings;
+    EXPECT_TRUE(ParseSettings(yaml, "c.yaml", options).ok()) << yaml;
+    return warnings;
+  };
+  EXPECT_THAT(
+      warnings_of("marpc:\n"
+                  "  circuitbreaker: {faultLimit: 3, windowSize: 5s}\n"
+                  "  services:\n"
+                  "    a.B: {methods: {Hello: {filter: {mock: {reply: '{}'}}}}}\n"),
+      ElementsAre(HasSubstr("marpc.circuitbreaker.faultLimit (line 2) has no effect: "
+                            "circuitbreaker.enabled is not set, and false by default"),
+                  HasSubstr("marpc.services.a.B.methods.Hello.filter.mock.reply (line 4)")));
+  for (const char* yaml : {
+           "marpc: {circuitbreaker: {faultLimit: 3, enabled: false}}",
+           "marpc: {circuitbreaker: {faultLimit: 3}, services: {a.B: {methods: {Hello: "
+           "{circuitbreaker: {enabled: true}}}}}}",
+           "marpc: {circuitbreaker: {enabled: true}, services: {a.B: {circuitbreaker: "
+           "{faultLimit: 3}}}}",
+           "marpc: {retry: {budget: {ttl: 5s}, maxRetries: 1}}",
+           "marpc: {retry: {hedging: {delay: 5ms}}, retryPolicies: {p: {hedging: {enabled: "
+           "true}}}}",
+       }) {
+    EXPECT_THAT(warnings_of(yaml), IsEmpty()) << yaml;
+  }
+}
+
 TEST(Load, WarnsOfABreakersKeysThatHaveNoEffect) {
   std::vector<std::string> warnings;
   LoadOptions options;
   options.warnings = &warnings;
   const auto settings = ParseSettings(
-      "marpc: {circuitbreaker: {failureRate: 20, instance: {faultLimit: 2}}, services: {a.B: "
+      "marpc: {circuitbreaker: {enabled: true, failureRate: 20, instance: {faultLimit: 2}}, "
+      "services: {a.B: "
       "{circuitbreaker: {tripOn: failureRate, scope: instance}, methods: {C: {circuitbreaker: "
       "{consecutiveFailures: 2}}}}}}",
       "test", options);

@@ -1,6 +1,10 @@
 #include "marpc/consumer/consumer.h"
 
+#include <cmath>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
@@ -154,6 +158,22 @@ TEST_F(ConsumerTest, ABudgetsNameWithTwoSetsOfSettingsIsRefused) {
   EXPECT_EQ(status.message(),
             "settings: services.demo.HelloService: the retry budget 'shared' has other settings at "
             "settings");
+}
+
+TEST_F(ConsumerTest, HedgingThatNoFileCouldHoldIsRefusedFromCodeToo) {
+  const std::vector<std::pair<std::string, void (*)(HedgingSettings&)>> bad = {
+      {"delay", [](HedgingSettings& hedging) { hedging.delay = absl::ZeroDuration(); }},
+      {"percentile", [](HedgingSettings& hedging) { hedging.percentile = 100; }},
+      {"maxHedges", [](HedgingSettings& hedging) { hedging.max_hedges = 0; }},
+      {"maxShare", [](HedgingSettings& hedging) { hedging.max_share = std::nan(""); }},
+  };
+  for (const auto& [key, spoil] : bad) {
+    Settings settings = settings_;
+    spoil(settings.method_defaults.retry.hedging);
+    const absl::Status status = Consumer::Create(settings).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << key;
+    EXPECT_THAT(status.message(), HasSubstr("retry.hedging." + key));
+  }
 }
 
 TEST_F(ConsumerTest, BusinessErrorIsNotRetriedAndSaysWhoMadeIt) {

@@ -74,6 +74,16 @@ TEST(CallSessionTest, ARetryGoesToAnInstanceThatIsUntried) {
   EXPECT_EQ(service.counters().retries.load(), 2u);
 }
 
+TEST(CallSessionTest, TheErrorSaysOfEachAttemptWhetherItWasSurelyNotExecuted) {
+  SimulatedService service(Options(1));
+  const SimulatedResult result = service.Call(InTurn({testing::RefusedConnect(), LostRequest()}));
+  const std::optional<ErrorInfo> info = GetErrorInfo(result.status);
+  ASSERT_TRUE(info.has_value());
+  ASSERT_EQ(info->attempts_size(), 2);
+  EXPECT_TRUE(info->attempts(0).not_executed());
+  EXPECT_FALSE(info->attempts(1).not_executed());
+}
+
 TEST(CallSessionTest, StartsOverWhenAllWereTriedButNotAtTheOneThatFailedLast) {
   SimulatedService service(Options(7));
   EXPECT_THAT(service.Call(InTurn({LostRequest()})).instances,

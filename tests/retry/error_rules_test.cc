@@ -147,6 +147,23 @@ TEST(ErrorRulesTest, IdempotentSafeRetriesOnlyWhatWasNotExecuted) {
   EXPECT_FALSE(Retries(rules, absl::UnavailableError("x")));
 }
 
+TEST(ErrorRulesTest, IdempotentSafeLooksAtEveryAttempt) {
+  const auto lost = [](std::vector<bool> not_executed) {
+    ErrorInfo info;
+    info.set_origin(ErrorInfo::NETWORK);
+    info.set_reason(std::string(reason::kConnection));
+    for (const bool one : not_executed) info.add_attempts()->set_not_executed(one);
+    absl::Status error = absl::UnavailableError("x");
+    SetErrorInfo(error, info);
+    return error;
+  };
+  const ErrorRules rules = ErrorRules::IdempotentSafe();
+  EXPECT_TRUE(Retries(rules, lost({true})));
+  EXPECT_TRUE(Retries(rules, lost({true, true})));
+  EXPECT_FALSE(Retries(rules, lost({false, true}))) << "the first may have been executed";
+  EXPECT_FALSE(Retries(rules, lost({true, false})));
+}
+
 TEST(ErrorRulesTest, TransientGoesByCodesTextsHttpStatusesAndErrorNumbers) {
   const ErrorRules rules = ErrorRules::Transient();
   EXPECT_TRUE(Retries(rules, absl::ResourceExhaustedError("x")));

@@ -1,0 +1,86 @@
+#include "marpc/config/idle_groups.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace marpc {
+namespace {
+
+// The switch of the part that `key` belongs to, where it is off by default; else null.
+const Key* SwitchOf(const Key& key) {
+  absl::string_view group = key.name;
+  while (true) {
+    const size_t dot = group.rfind('.');
+    if (dot == absl::string_view::npos) return nullptr;
+    group = group.substr(0, dot);
+    const Key* found = FindKey(absl::StrCat(group, ".enabled"));
+    if (found == nullptr) continue;
+    Settings unset;
+    return found->show(Place::Global(unset)) == "false" ? found : nullptr;
+  }
+}
+
+class IdleGroups {
+ public:
+  explicit IdleGroups(const FileAssignments& file) : file_(file) {}
+
+  std::vector<std::string> Find() {
+    Check(file_.global, [&](absl::string_view name) {
+      return Sets(file_.global, name) ||
+             std::any_of(file_.services.begin(), file_.services.end(),
+                         [&](const auto& service) { return AnywhereIn(service.second, name); });
+    });
+    for (const auto& [unused, service] : file_.services) {
+      Check(service.own, [&, &service = service](absl::string_view name) {
+        return Sets(file_.global, name) || AnywhereIn(service, name);
+      });
+      for (const auto& [unused_too, method] : service.methods) {
+        Check(method, [&, &service = service, &method = method](absl::string_view name) {
+          return Sets(file_.global, name) || Sets(service.own, name) || Sets(method, name);
+        });
+      }
+    }
+    return std::move(warnings_);
+  }
+
+ private:
+  static bool Sets(const AssignmentGroup& group, absl::string_view name) {
+    return group.Find(name) != nullptr;
+  }
+  static bool AnywhereIn(const FileAssignments::Service& service, absl::string_view name) {
+    return Sets(service.own, name) ||
+           std::any_of(service.methods.begin(), service.methods.end(),
+                       [&](const auto& method) { return Sets(method.second, name); });
+  }
+
+  template <typename IsSet>
+  void Check(const AssignmentGroup& group, const IsSet& is_set) {
+    std::set<const Key*> told;
+    for (const Assignment& given : group.assignments) {
+      const Key* on = SwitchOf(*given.key);
+      if (on == nullptr || told.contains(on) || is_set(on->name)) continue;
+      const bool of_a_policy =
+          std::any_of(file_.retry_policies.begin(), file_.retry_policies.end(),
+                      [&](const auto& policy) { return Sets(policy.second, on->name); });
+      if (of_a_policy) continue;
+      told.insert(on);
+      warnings_.push_back(absl::StrCat(
+          group.path, ".", given.key->name, " (line ", given.mark.line, ") has no effect: ",
+          on->name, " is not set, and false by default (a method's .proto may set it)"));
+    }
+  }
+
+  const FileAssignments& file_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace
+
+std::vector<std::string> WarnOfIdleGroups(const FileAssignments& file) {
+  return IdleGroups(file).Find();
+}
+
+}  // namespace marpc
