@@ -76,7 +76,9 @@ class CircuitBreaker {
   };
   struct Snapshot {
     BreakerState state = BreakerState::kClosed;
-    int failures = 0;         // inside the window; while not CLOSED: those that opened it
+    // Inside windowSize or, where rates are judged, their window, whichever has more; while not
+    // CLOSED: those that opened it.
+    int failures = 0;
     CallCounts calls;         // in the rate window; while not CLOSED: what it held at the opening
     int successes = 0;        // of probes in HALF_OPEN; else in the rate window
     int probes_out = 0;       // permits given in HALF_OPEN and not back
@@ -171,6 +173,7 @@ class CircuitBreaker {
   void UpdateAdmitsFrom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   CallCounts CountsInWindow(MonotonicTime now) const;
   int FailuresInWindow(MonotonicTime now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int FailuresAt(MonotonicTime now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the lock, runs `change` and then, without the lock, the listener for the transitions
   // made.
   template <typename Change>

@@ -60,12 +60,13 @@ MethodBreakers ServiceBreakers::For(const Method& method, const CircuitBreakerSe
   const bool of_service = settings.scope.service && (!own || settings.scope.method);
   if (of_service && shared.enabled) {
     if (service_breaker_ == nullptr) service_breaker_ = Make(shared, service_);
-    breakers.shared.push_back(service_breaker_);
+    breakers.shared.push_back({service_, service_breaker_});
   }
   if (settings.scope.method) {
-    breakers.shared.push_back(Make(With(settings, settings.method), method.full_name));
+    breakers.shared.push_back(
+        {method.full_name, Make(With(settings, settings.method), method.full_name)});
   } else if (settings.scope.service && own) {
-    breakers.shared.push_back(Make(settings, method.full_name));
+    breakers.shared.push_back({method.full_name, Make(settings, method.full_name)});
   }
   if (!settings.scope.instance) return breakers;
   if (own) {

@@ -22,8 +22,12 @@ namespace marpc {
 
 // Those that the calls of one method pass.
 struct MethodBreakers {
-  absl::InlinedVector<std::shared_ptr<CircuitBreaker>, 2> shared;  // the service's, the method's
-  int instance_group = -1;  // of ServiceBreakers::ForInstances(); -1: none
+  struct Named {
+    std::string name;
+    std::shared_ptr<CircuitBreaker> breaker;
+  };
+  absl::InlinedVector<Named, 2> shared;  // the service's, the method's
+  int instance_group = -1;               // of ServiceBreakers::ForInstances(); -1: none
 };
 
 // One per service. A method whose settings differ from the service's has breakers of its own.

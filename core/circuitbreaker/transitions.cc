@@ -88,7 +88,7 @@ void CircuitBreaker::Settle(MonotonicTime now) {
 
 void CircuitBreaker::Enter(BreakerState next, BreakerReason reason, MonotonicTime at) {
   const BreakerState from = state();
-  Transition transition{from, next, at, FailuresInWindow(at), reason, CountsInWindow(at), {}};
+  Transition transition{from, next, at, FailuresAt(at), reason, CountsInWindow(at), {}};
   if (from == BreakerState::kHalfOpen) transition.calls = gate_.counts();
   if (next == BreakerState::kOpen) {
     failed_half_opens_ = from == BreakerState::kHalfOpen ? failed_half_opens_ + 1 : 0;
@@ -150,6 +150,11 @@ int CircuitBreaker::FailuresInWindow(MonotonicTime now) const {
   return faults_.Count(rules_->window_size, now);
 }
 
+// The window of faultLimit remembers no more than the limit.
+int CircuitBreaker::FailuresAt(MonotonicTime now) const {
+  return std::max(FailuresInWindow(now), static_cast<int>(CountsInWindow(now).failed));
+}
+
 CircuitBreaker::Snapshot CircuitBreaker::GetSnapshot(MonotonicTime now) const {
   PlainMutexLock lock(&mutex_);
   const uint64_t word = word_.load(std::memory_order_relaxed);
@@ -160,7 +165,7 @@ CircuitBreaker::Snapshot CircuitBreaker::GetSnapshot(MonotonicTime now) const {
   if (snapshot.state == BreakerState::kHalfOpen) {
     snapshot.successes = gate_.successes();
   } else if (snapshot.state != BreakerState::kOpen) {
-    snapshot.failures = FailuresInWindow(now);
+    snapshot.failures = FailuresAt(now);
     snapshot.calls = CountsInWindow(now);
     snapshot.successes = static_cast<int>(snapshot.calls.calls - snapshot.calls.failed);
   }

@@ -99,7 +99,9 @@ void WarnOfIdleKeys(absl::string_view where, const CircuitBreakerSettings& break
     return overrides.trip_on.has_value() && *overrides.trip_on.*trip;
   };
   const auto check = [&](absl::string_view key, auto member, bool BreakerTrips::*trip) {
-    if (breaker.*member == usual.*member || trips.*trip) return;
+    // What came from above acts on others.
+    if (breaker.*member == parent.*member || breaker.*member == usual.*member) return;
+    if (trips.*trip) return;
     if (named(breaker.method, trip) || named(breaker.instance, trip)) return;
     warnings.push_back(absl::StrCat(where, "circuitbreaker.", key,
                                     " has no effect: circuitbreaker.tripOn does not name it"));
@@ -114,6 +116,14 @@ void WarnOfIdleKeys(absl::string_view where, const CircuitBreakerSettings& break
   if (breaker.half_open_judged_by == HalfOpenJudge::kCount) {
     check("failureRate", &R::failure_rate, &T::failure_rate);
   }
+  const auto percent = [&](absl::string_view key, auto member) {
+    const double value = breaker.*member;
+    if (value == parent.*member || value <= 0 || value >= 1) return;
+    warnings.push_back(absl::StrCat(where, "circuitbreaker.", key, " ", value, " is ", value,
+                                    " percent; for a share of ", value, " write ", value * 100));
+  };
+  percent("failureRate", &R::failure_rate);
+  percent("slowCallRate", &R::slow_call_rate);
   const auto scope = [&](absl::string_view name, bool on, const BreakerOverrides& overrides) {
     if (on || overrides == BreakerOverrides()) return;
     warnings.push_back(absl::StrCat(where, "circuitbreaker.", name,

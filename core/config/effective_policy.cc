@@ -91,6 +91,22 @@ void ApplyProto(const Method& method, const std::string& own_policy, const Setti
   }
 }
 
+constexpr absl::string_view kCache = "filter.cache.enabled";
+
+// Only who knows the method can say that its answers may be given twice.
+void KeepFromTheCache(const Method& method, MethodSettings& settings) {
+  if (!settings.cache.enabled || settings.retry.idempotent.value_or(method.idempotent)) return;
+  const auto origin = settings.origins.find(kCache);
+  if (origin == settings.origins.end()) return;
+  const Source source = origin->second.source;
+  if (source != Source::kProtoService && source != Source::kYamlGlobal &&
+      source != Source::kYamlService) {
+    return;
+  }
+  settings.cache.enabled = false;
+  origin->second = {.source = Source::kIdempotencyLevel, .value = "false"};
+}
+
 EffectivePolicy Compose(const Method& method, const std::string& name,
                         const std::string& own_policy, const Settings& settings,
                         const CodePolicies& code) {
@@ -100,6 +116,7 @@ EffectivePolicy Compose(const Method& method, const std::string& name,
   FindChangesByCode(policy.settings);
   ApplyCode(method.service, name, settings, code, policy.settings, report);
   ApplyProto(method, own_policy, settings, policy.settings, report);
+  KeepFromTheCache(method, policy.settings);
   if (!report.empty()) policy.status = absl::InvalidArgumentError(report);
   return policy;
 }
@@ -136,6 +153,11 @@ std::string InWords(const ValueOrigin& origin, const std::string& file) {
 EffectivePolicy EffectivePolicyOf(const Method& method, const Settings& settings,
                                   const CodePolicies& code) {
   return Compose(method, method.name, method.policy, settings, code);
+}
+
+bool LeftOutOfTheCache(const MethodSettings& settings) {
+  const auto origin = settings.origins.find(kCache);
+  return origin != settings.origins.end() && origin->second.source == Source::kIdempotencyLevel;
 }
 
 MethodSettings ServicePolicyOf(const Method& method, const Settings& settings,

@@ -33,6 +33,10 @@ struct EffectivePolicy {
 EffectivePolicy EffectivePolicyOf(const Method& method, const Settings& settings,
                                   const CodePolicies& code = {});
 
+// A cache that was switched on for all methods of a file or a service leaves those alone that are
+// not idempotent: their origin of filter.cache.enabled is then kIdempotencyLevel.
+bool LeftOutOfTheCache(const MethodSettings& settings);
+
 // What those methods of `method`'s service have that say nothing of their own.
 MethodSettings ServicePolicyOf(const Method& method, const Settings& settings,
                                const CodePolicies& code = {});

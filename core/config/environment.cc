@@ -5,9 +5,13 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "marpc/config/yaml_node.h"
 
 namespace marpc {
 namespace {
+
+// As large as a whole file may be: more is a mistake.
+constexpr size_t kMaxExpandedBytes = kMaxYamlBytes;
 
 bool IsName(absl::string_view name) {
   return !name.empty() && !absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
@@ -61,6 +65,10 @@ absl::StatusOr<std::string> ExpandEnvironment(absl::string_view text,
     absl::StatusOr<std::string> value = Expand(text.substr(i + 2, end - i - 2), environment);
     if (!value.ok()) return value.status();
     expanded += *value;
+    if (expanded.size() > kMaxExpandedBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "with its environment variables the text is longer than ", kMaxExpandedBytes, " bytes"));
+    }
     i = end;
   }
   return expanded;

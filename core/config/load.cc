@@ -23,6 +23,10 @@
 namespace marpc {
 namespace {
 
+// Of all values together. A key at the top is read once, and a named policy once for each who
+// refers to it.
+constexpr size_t kMaxExpandedBytes = 64 * kMaxYamlBytes;
+
 class Loader {
  public:
   Loader(const LoadOptions& options, Faults& faults) : options_(options), faults_(faults) {}
@@ -124,6 +128,12 @@ class Loader {
     bool all = true;
     if (node.kind == YamlNode::Kind::kScalar) {
       absl::StatusOr<std::string> expanded = ExpandEnvironment(node.scalar, options_.environment);
+      if (expanded.ok()) expanded_bytes_ += expanded->size();
+      if (expanded_bytes_ > kMaxExpandedBytes) {
+        expanded = absl::InvalidArgumentError(
+            absl::StrCat("with its environment variables the file is longer than ",
+                         kMaxExpandedBytes, " bytes"));
+      }
       if (expanded.ok() && !IsText(*expanded)) {
         expanded = absl::InvalidArgumentError(
             "the value is not text: it is not UTF-8, or holds control characters");
@@ -155,6 +165,7 @@ class Loader {
   const LoadOptions& options_;
   Faults& faults_;
   const FileAssignments* file_ = nullptr;
+  size_t expanded_bytes_ = 0;
 };
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {

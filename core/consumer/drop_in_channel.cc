@@ -103,6 +103,16 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
           absl::StrCat(path_, " is a streaming method; a marpc channel takes unary calls only"));
       return;
     }
+    // A method's policy is found by its place in its service.
+    if (method_->service != runtime_->service()) {
+      status_ = FrameworkError(
+          absl::StatusCode::kInvalidArgument, reason::kUnimplemented,
+          absl::StrCat("the channel is for ", runtime_->service(), ", and the call is of ", path_,
+                       "; a channel serves the stubs of one service: make another one with "
+                       "Consumer::Channel(\"",
+                       method_->service, "\")"));
+      return;
+    }
     for (const auto& [key, value] : *batch->GetSendInitialMetadata()) {
       metadata_.emplace_back(key, value);
     }

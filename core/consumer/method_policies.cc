@@ -71,6 +71,12 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   const MethodSettings shared =
       ServicePolicyOf(method, context_->settings, context_->options.policies);
   policy->idempotent = policy->settings.retry.idempotent.value_or(method.idempotent);
+  if (LeftOutOfTheCache(policy->settings)) {
+    Logger()->warn(
+        "event=not_cached method={} the cache is on for all methods and this one is not "
+        "idempotent; give it an idempotency_level, or filter.cache.enabled of its own",
+        method.full_name);
+  }
   policy->filters = {context_->mock, context_->cache};
   for (const auto& filter : context_->options.filters) policy->filters.push_back(filter);
   std::erase_if(policy->filters,

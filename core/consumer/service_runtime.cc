@@ -302,7 +302,7 @@ std::optional<CircuitBreaker::Snapshot> ServiceRuntime::Breaker(const Method& me
   if (static_cast<size_t>(method.ordinal) >= policies_.size()) return std::nullopt;
   const auto& breakers = policies_[method.ordinal]->breakers.shared;
   if (breakers.empty()) return std::nullopt;
-  return breakers.back()->GetSnapshot(context_->clock.Now());
+  return breakers.back().breaker->GetSnapshot(context_->clock.Now());
 }
 
 std::vector<ServiceBreakers::Named> ServiceRuntime::Breakers() {

@@ -131,12 +131,14 @@ Step CallSession::NextAttempt(const Moment& moment) {
   }
   InFlight attempt;
   if (!AcquireShared(attempt, moment.now)) {
-    return RefuseForBreaker("the circuit breaker", moment.now);
+    return RefuseForBreaker(absl::StrCat("the circuit breaker of ", *refused_by_), moment.now);
   }
   if (!PickAdmitted(attempt, moment)) {
     TellBreakers(attempt, Classification::Health::kUnknown, moment.now);
     if (refusal_.refusal == BreakerRefusal::kNone) return RefuseForLackOfInstance(moment.now);
-    return RefuseForBreaker("the circuit breaker of every instance", moment.now);
+    return RefuseForBreaker(
+        absl::StrCat("the circuit breaker of every instance of ", input_.method->full_name),
+        moment.now);
   }
   if (last_.has_value()) Count(state().counters->retries);
   return Begin(attempt, moment.now);

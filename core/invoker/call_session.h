@@ -212,7 +212,8 @@ class CallSession {
   LiveInstance* last_instance_ = nullptr;
   // Picked for the attempt at hand and refused by their breakers.
   absl::InlinedVector<const LiveInstance*, 2> passed_over_;
-  CircuitBreaker::Admission refusal_;  // the latest
+  CircuitBreaker::Admission refusal_;        // the latest
+  const std::string* refused_by_ = nullptr;  // the breaker of the service or the method
   absl::InlinedVector<InFlight, 1> in_flight_;
   int attempts_made_ = 0;
   int retries_decided_ = 0;

@@ -19,9 +19,10 @@ Step CallSession::RefuseForBreaker(absl::string_view whose, MonotonicTime now) {
   (refusal_.refusal == BreakerRefusal::kRampUp ? counters.refused_by_ramp
                                                : counters.refused_by_breaker)
       .fetch_add(1, std::memory_order_relaxed);
-  return Refuse(absl::StatusCode::kUnavailable, ReasonOf(refusal_.refusal),
-                absl::StrCat(whose, " of ", input_.method->full_name, " ", InWords(refusal_)), now,
-                refusal_.retry_after);
+  return Refuse(
+      absl::StatusCode::kUnavailable, ReasonOf(refusal_.refusal),
+      absl::StrCat(input_.method->full_name, " was not attempted: ", whose, " ", InWords(refusal_)),
+      now, refusal_.retry_after);
 }
 
 Step CallSession::RefuseForSessionBreaker(absl::Duration retry_after, MonotonicTime now) {

@@ -111,8 +111,9 @@ bool CallSession::Acquire(InFlight& attempt, CircuitBreaker& breaker, MonotonicT
 }
 
 bool CallSession::AcquireShared(InFlight& attempt, MonotonicTime now) {
-  for (const auto& breaker : policy_->breakers.shared) {
+  for (const auto& [name, breaker] : policy_->breakers.shared) {
     if (Acquire(attempt, *breaker, now)) continue;
+    refused_by_ = &name;
     // A permit that is not used is given back.
     TellBreakers(attempt, Classification::Health::kUnknown, now);
     attempt.permits_held = 0;

