@@ -15,7 +15,7 @@
 namespace marpc {
 
 // The logger in force. Writes to stderr at `warn` and above by default; MARPC_LOG_LEVEL (trace,
-// debug, info, warn, error, off) sets the level at the start. Thread-safe.
+// debug, info, warn, error, critical, off) sets the level at the start. Thread-safe.
 std::shared_ptr<spdlog::logger> Logger();
 
 // Thread-safe. Null restores the default.
