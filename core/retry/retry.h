@@ -168,7 +168,7 @@ class BasicRetry {
   BasicRetry Listener(std::shared_ptr<RetryListener> listener) const {
     return Changed([&](RetrySpec& spec) { spec.stack().listeners.push_back(std::move(listener)); });
   }
-  // Instead of marpc's log; nullptr: nowhere.
+  // Instead of LogRetryLine(), marpc's own log at info and debug; nullptr: nowhere.
   BasicRetry Log(RetryLogSink sink) const {
     return Changed([&](RetrySpec& spec) { spec.stack().log = std::move(sink); });
   }

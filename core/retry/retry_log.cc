@@ -18,8 +18,9 @@ std::string RetryLogLine::ToString() const {
 }
 
 void LogRetryLine(const RetryLogLine& line) {
-  const auto level =
-      line.event == RetryLogLine::Event::kRetry ? spdlog::level::info : spdlog::level::warn;
+  // The error is the caller's to report. One that is no business of retries is hardly news here.
+  const bool refused = line.event == RetryLogLine::Event::kGaveUp && !line.spent;
+  const auto level = refused ? spdlog::level::debug : spdlog::level::info;
   if (const auto logger = Logger(); logger->should_log(level)) logger->log(level, line.ToString());
 }
 

@@ -4,7 +4,7 @@
 //   event=retry operation=charge attempt=1 next=2 delay=100ms code=UNAVAILABLE reason="refused"
 //   event=retry_gave_up operation=charge attempts=3 code=UNAVAILABLE reason="no attempt left ..."
 //
-// A sink of one's own gets the same as values:
+// A sink of one's own gets the same as values, and with nullptr nothing is logged:
 //
 //   retry.Log([](const marpc::RetryLogLine& line) { my_log.Write(line.ToString()); })
 #ifndef MARPC_RETRY_RETRY_LOG_H_
@@ -43,7 +43,7 @@ struct RetryLogLine {
 // Called by the thread that runs the session: thread-safe, must not block. Null: no log.
 using RetryLogSink = std::function<void(const RetryLogLine&)>;
 
-// Into marpc's own log (observe/log.h): retries at info, giving up at warn.
+// Into marpc's own log: at info, and at debug giving up on an error that was not to be retried.
 void LogRetryLine(const RetryLogLine& line);
 
 }  // namespace marpc

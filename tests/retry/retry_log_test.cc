@@ -1,11 +1,16 @@
 #include "marpc/retry/retry_log.h"
 
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "marpc/observe/log.h"
 #include "marpc/retry/retry.h"
+#include "spdlog/sinks/ostream_sink.h"
 #include "tests/retry/virtual_time.h"
 
 namespace marpc {
@@ -13,6 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 class RetryLogTest : public ::testing::Test {
  protected:
@@ -72,6 +78,29 @@ TEST_F(RetryLogTest, NothingOfASuccessAtOnceOfACancellationAndOfARejection) {
   EXPECT_FALSE(
       Charging(Retry::OnError().Breaker(breaker)).Call([] { return absl::OkStatus(); }).ok());
   EXPECT_THAT(lines_, IsEmpty());
+}
+
+// A failing dependency must not fill the log of a program that handles its errors.
+TEST(DefaultRetryLogTest, NothingIsWarnedOf) {
+  std::ostringstream text;
+  auto logger = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(text));
+  logger->set_pattern("%l %v");
+  logger->set_level(spdlog::level::debug);
+  SetLogger(logger);
+  testing::VirtualTime time;
+  const auto fail = [] { return absl::UnavailableError("down"); };
+  Retry::OnError().Max(2).Using(time.environment()).Call(fail).IgnoreError();
+  Retry::WhenStatus(absl::StatusCode::kAborted)
+      .Max(2)
+      .Using(time.environment())
+      .Call(fail)
+      .IgnoreError();
+  SetLogger(nullptr);
+  const std::vector<std::string> lines = absl::StrSplit(text.str(), '\n', absl::SkipEmpty());
+  EXPECT_THAT(lines, ElementsAre(StartsWith("info event=retry operation="),
+                                 StartsWith("info event=retry_gave_up operation="),
+                                 StartsWith("debug event=retry_gave_up operation=")));
 }
 
 }  // namespace
