@@ -13,5 +13,8 @@ function(marpc_add_layer name)
   set_target_properties(${name} PROPERTIES EXPORT_NAME ${short})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${MARPC_INCLUDE_ROOT}>"
                                             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-  target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE $<BUILD_INTERFACE:marpc_warnings>)
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_link_libraries(${name} PUBLIC ${arg_LINKS})
+  # PRIVATE would leave a trace of it in the installed target, since a static library passes on what it links.
+  set_property(TARGET ${name} APPEND PROPERTY LINK_LIBRARIES marpc_warnings)
 endfunction()
