@@ -44,11 +44,16 @@ std::vector<std::string> BuiltSources() {
   return sources;
 }
 
-// The parts of a block between its lines "// ...".
+bool IsInclude(const std::string& line) { return absl::StartsWith(line, "#include \""); }
+
+// The parts of a block between its lines "// ..."; each #include is one of its own.
 std::vector<std::string> Parts(const FencedBlock& block) {
   std::vector<std::string> parts = {"\n"};
   for (const std::string& line : BareLines(block.text)) {
     if (line == "// ...") {
+      parts.emplace_back("\n");
+    } else if (IsInclude(line)) {
+      parts.push_back(absl::StrCat("\n", line, "\n"));
       parts.emplace_back("\n");
     } else {
       absl::StrAppend(&parts.back(), line, "\n");
@@ -142,6 +147,21 @@ TEST(DocsTest, CodeIsTakenFromExamplesThatAreBuilt) {
     }
   }
   EXPECT_GT(compared, 10);
+}
+
+// A reader who lands in the middle of a page must not have to look for the header.
+TEST(DocsTest, CodeOfTheGuideNamesItsHeaders) {
+  int looked_at = 0;
+  for (const MarkdownPage& page : AllPages()) {
+    if (page.path.parent_path() != Root() / "docs" / "guide") continue;
+    for (const FencedBlock& block : page.blocks) {
+      if (block.language != "cpp") continue;
+      ++looked_at;
+      EXPECT_TRUE(IsInclude(BareLines(block.text).front()))
+          << Where(page, block.line) << ": begins with no #include";
+    }
+  }
+  EXPECT_GT(looked_at, 10);
 }
 
 }  // namespace

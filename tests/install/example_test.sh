@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# example_test.sh CMAKE BUILD_FOLDER EXAMPLE_FOLDER [COMPILER_LAUNCHER]
+# example_test.sh CMAKE BUILD_FOLDER EXAMPLES_FOLDER [COMPILER_LAUNCHER]
 #
-# Installs the build, moves what was installed, builds the example against it, and has its consumer call its provider.
+# Installs the build, moves what was installed, builds the examples that are projects of their own against it, has the
+# consumer of one call its provider, and runs the one without RPC.
 set -euo pipefail
-cmake=$1 build=$2 example=$3 launcher=${4:-}
+cmake=$1 build=$2 examples=$3 launcher=${4:-}
 
 work=$(mktemp -d)
 # Lets ccache know the files again in the next run's folder.
@@ -24,25 +25,34 @@ fail() {
 # Nothing may depend on where it was installed to.
 mv "$work/first" "$work/prefix"
 # A copy, so that nothing of the tree is in reach.
-cp -R "$example" "$work/greeter"
+cp -R "$examples/greeter" "$examples/retry" "$work"
+for example in greeter retry; do
+  "$cmake" -G Ninja -S "$work/$example" -B "$work/$example/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
+    -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" \
+    >"$work/configure.log" 2>&1 || fail "configuring the example $example"
+  "$cmake" --build "$work/$example/build" >"$work/build.log" 2>&1 || fail "building the example $example"
+done
+
+echo "3 chairs" >"$work/stock.txt"
+[[ $("$work/retry/build/patient_cat" "$work/stock.txt") == "3 chairs" ]] || fail "patient_cat does not print the file"
+
 cd "$work/greeter"
-"$cmake" -G Ninja -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" \
-  -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" >"$work/configure.log" 2>&1 || fail "configuring the example"
-"$cmake" --build "$work/build" >"$work/build.log" 2>&1 || fail "building the example"
 
 export XDG_RUNTIME_DIR=$work
-"$work/build/greeter_provider" provider.yaml >"$work/provider.log" 2>&1 &
-provider=$!
-# The consumer fails until the provider is registered.
-deadline=$((SECONDS + 30))
-until "$work/build/greeter_consumer" consumer.yaml Alice >"$work/consumer.log" 2>&1; do
-  kill -0 "$provider" 2>/dev/null || fail "the provider ended"
-  ((SECONDS < deadline)) || fail "the consumer got no answer"
+# The consumer first: it waits for its provider, so that the lines of the README can be pasted as they are.
+MARPC_LOG_LEVEL=info build/greeter_consumer consumer.yaml Alice >"$work/consumer.log" 2>&1 &
+consumer=$!
+until grep -q "event=retry" "$work/consumer.log"; do
+  sleep 0.1
+  kill -0 "$consumer" 2>/dev/null || fail "the consumer did not wait for a provider"
 done
-[[ $(tail -n 1 "$work/consumer.log") == "Hello, Alice!" ]] || fail "the answer is another than Hello, Alice!"
+build/greeter_provider provider.yaml >"$work/provider.log" 2>&1 &
+provider=$!
+wait "$consumer" || fail "the consumer got no answer"
+grep -qx "Hello, Alice!" "$work/consumer.log" || fail "the answer is another than Hello, Alice!"
 
 # The handler's own error comes through, and stopping is orderly.
-if "$work/build/greeter_consumer" consumer.yaml "" >"$work/consumer.log" 2>&1; then fail "an empty name was greeted"; fi
+if build/greeter_consumer consumer.yaml "" >"$work/consumer.log" 2>&1; then fail "an empty name was greeted"; fi
 grep -q "INVALID_ARGUMENT: who are you?" "$work/consumer.log" || fail "the handler's error did not come through"
 kill -TERM "$provider"
 code=0

@@ -3,9 +3,17 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "greeter.marpc.h"
+#include "marpc/base/error.h"
 #include "marpc/config/load.h"
+#include "marpc/retry/retry.h"
+
+bool NoProviderYet(const absl::Status& error) {
+  const std::optional<marpc::ErrorInfo> info = marpc::GetErrorInfo(error);
+  return info.has_value() && info->reason() == marpc::reason::kNoAvailableInstance;
+}
 
 absl::Status Greet(const char* file, const char* name) {
   absl::StatusOr<marpc::Settings> settings = marpc::LoadSettings(file);
@@ -16,7 +24,10 @@ absl::Status Greet(const char* file, const char* name) {
   greeter::GreeterClient client(**consumer);
   greeter::HelloRequest request;
   request.set_name(name);
-  absl::StatusOr<greeter::HelloReply> reply = client.Hello(request);
+  // Both may be started at once: waits for a provider, instead of failing without one.
+  const marpc::Retry patient =
+      marpc::Retry::WhenError(NoProviderYet).InSeconds(10).Sleep(absl::Milliseconds(100));
+  absl::StatusOr<greeter::HelloReply> reply = patient.Call([&] { return client.Hello(request); });
   if (!reply.ok()) return reply.status();
   std::cout << reply->message() << "\n";
   return absl::OkStatus();

@@ -3,9 +3,13 @@
 #include <memory>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "demo/hello.marpc.h"
+#include "marpc/base/endpoint.h"
 #include "marpc/consumer/consumer.h"
 #include "marpc/consumer/gray_marks.h"
+#include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/registry/registry.h"
 
@@ -23,12 +27,14 @@ absl::StatusOr<std::unique_ptr<marpc::Consumer>> ConsumerWithFallback(
   return marpc::Consumer::Create(settings, std::move(options));
 }
 
-absl::Status MarkGray(marpc::Consumer& consumer, const marpc::Endpoint& endpoint) {
+absl::Status MarkGray(marpc::Consumer& consumer) {
+  absl::StatusOr<marpc::Endpoint> endpoint = marpc::Endpoint::Parse("10.0.0.7:8080");
+  if (!endpoint.ok()) return endpoint.status();
   // For the whole cluster, in the registry:
-  absl::Status marked = consumer.registry().SetGray("demo.HelloService", endpoint, true);
+  absl::Status marked = consumer.registry().SetGray("demo.HelloService", *endpoint, true);
   if (!marked.ok()) return marked;
   // For this process alone:
-  return consumer.gray().Mark("127.0.0.1:8081");
+  return consumer.gray().Mark("10.0.0.7:8080");
 }
 
 void MockHello(marpc::Consumer& consumer) {
@@ -36,6 +42,11 @@ void MockHello(marpc::Consumer& consumer) {
   reply.set_message("hi");
   consumer.mock().Reply("demo.HelloService/Hello", reply);
   consumer.mock().Fail("demo.HelloService/GetUser", absl::NotFoundError("no such user"));
+}
+
+void ForgetAnswers(marpc::Consumer& consumer) {
+  std::cout << consumer.cache().size() << " answers in " << consumer.cache().bytes() << " bytes\n";
+  consumer.cache().Clear();  // of all methods
 }
 
 absl::StatusOr<std::unique_ptr<marpc::Consumer>> ConsumerForTest() {

@@ -3,13 +3,32 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "marpc/base/clock.h"
+#include "marpc/base/timer_queue.h"
+#include "marpc/retry/backoff.h"
+#include "marpc/retry/error_rules.h"
 #include "marpc/retry/grpc_retry_policy.h"
 #include "marpc/retry/last_good.h"
 #include "marpc/retry/make_retryable.h"
+#include "marpc/retry/policies.h"
 #include "marpc/retry/retry.h"
+#include "marpc/retry/retry_budget.h"
+#include "marpc/retry/retry_context.h"
+#include "marpc/retry/retry_listener.h"
+#include "marpc/retry/retry_log.h"
+#include "marpc/retry/retry_policy.h"
+#include "marpc/retry/retry_state_cache.h"
+#include "marpc/retry/retry_throttle.h"
+#include "marpc/retry/session_breaker.h"
 #include "marpc/retry/stateful_retry.h"
+#include "marpc/retry/throwing.h"
 
 absl::StatusOr<int> ReadStock(const std::function<absl::StatusOr<int>()>& query) {
   return marpc::Retry::WhenStatus(absl::StatusCode::kUnavailable)
@@ -91,8 +110,9 @@ struct Peer {
 
 // What answers when nothing helps.
 absl::StatusOr<double> RateOf(const std::string& currency,
-                              const std::function<absl::StatusOr<double>()>& fetch,
-                              const marpc::LastGood<double>& rates, bool& stale) {
+                              const std::function<absl::StatusOr<double>()>& fetch, bool& stale) {
+  // Answers up to ten minutes old, of at most 100 currencies.
+  static const auto& rates = *new marpc::LastGood<double>(absl::Minutes(10), 100);
   marpc::RetryReport report;
   absl::StatusOr<double> rate = marpc::Retry::OnError()
                                     .Max(2)
@@ -152,6 +172,12 @@ absl::StatusOr<int> ReserveTwoChairs() {
   static const auto& reserve = *new auto(marpc::MakeRetryable(
       &Reserve, marpc::Retry::WhenStatus(absl::StatusCode::kAborted).Max(3), "reserve"));
   return reserve("chair", 2);
+}
+
+// Retries that are ready-made: ten attempts, and a budget that the copies of the value share.
+absl::Status Publish(const std::function<absl::Status()>& send) {
+  static const marpc::Retry& retry = *new marpc::Retry(marpc::BackoffOnError().Named("publish"));
+  return retry.Call(send);
 }
 
 absl::StatusOr<int> Reserve(const std::string& article, int pieces) {
