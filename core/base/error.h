@@ -41,8 +41,15 @@ inline constexpr absl::string_view kRefusedByPolicy =
     "REFUSED_BY_POLICY";  // by a retry policy of the program's own
 inline constexpr absl::string_view kMocked = "MOCKED";
 inline constexpr absl::string_view kUnimplemented = "UNIMPLEMENTED";
-inline constexpr absl::string_view kOverloaded = "OVERLOADED";   // the provider's queue is full
-inline constexpr absl::string_view kBadMessage = "BAD_MESSAGE";  // cannot be read, or written
+inline constexpr absl::string_view kOverloaded =
+    "OVERLOADED";  // the provider has too many calls under way (provider.limit, provider.maxQueued)
+inline constexpr absl::string_view kRateLimited =
+    "RATE_LIMITED";  // by the provider (provider.limit.rate)
+// By limits on this side (`limit`): nothing was sent.
+inline constexpr absl::string_view kTooManyCalls = "TOO_MANY_CALLS";  // limit.maxConcurrent
+inline constexpr absl::string_view kRateExceeded = "RATE_EXCEEDED";   // limit.rate
+inline constexpr absl::string_view kThrottled = "THROTTLED";          // limit.throttle
+inline constexpr absl::string_view kBadMessage = "BAD_MESSAGE";       // cannot be read, or written
 inline constexpr absl::string_view kBadPolicy =
     "BAD_POLICY";                                           // what is declared cannot be in force
 inline constexpr absl::string_view kInternal = "INTERNAL";  // code of the program's own threw, ...

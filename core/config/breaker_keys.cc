@@ -83,8 +83,8 @@ ValueType<std::string> Failure() {
     names.push_back(absl::StatusCodeToString(static_cast<absl::StatusCode>(code)));
   }
   for (const absl::string_view reason :
-       {reason::kConnection, reason::kDeadline, reason::kOverloaded, reason::kMessageTooLarge,
-        reason::kBadMessage, reason::kHandler, reason::kPeerStatus}) {
+       {reason::kConnection, reason::kDeadline, reason::kOverloaded, reason::kRateLimited,
+        reason::kMessageTooLarge, reason::kBadMessage, reason::kHandler, reason::kPeerStatus}) {
     names.emplace_back(reason);
   }
   ValueType<std::string> type{"status code or reason", "a status code or reason", nullptr, nullptr};

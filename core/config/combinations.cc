@@ -145,6 +145,18 @@ void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults&
                      absl::FormatDuration(transport.reconnect_backoff_initial), ")"),
         faults);
   }
+  const ProviderLimitSettings& limit = settings.provider.limit;
+  if (limit.gradient.max < limit.gradient.min) {
+    Report(given, {"provider.limit.auto.min", "provider.limit.auto.max"},
+           absl::StrCat("auto.max (", limit.gradient.max, ") is below auto.min (",
+                        limit.gradient.min, ")"),
+           faults);
+  }
+  if (limit.sheddable_share > limit.normal_share) {
+    Report(given, {"provider.limit.normalShare", "provider.limit.sheddableShare"},
+           "sheddable calls may not fill more than normal ones (provider.limit.normalShare)",
+           faults);
+  }
   if (settings.registry.acl && settings.registry.auth.empty()) {
     Report(given, {"registry.acl", "registry.auth"},
            "there is no user to give the nodes to; set registry.auth to user:password", faults);

@@ -6,6 +6,7 @@
 #include "marpc/config/breaker_keys.h"
 #include "marpc/config/key_definition.h"
 #include "marpc/config/keys.h"
+#include "marpc/config/limit_keys.h"
 #include "marpc/config/retry_keys.h"
 #include "marpc/config/value_type.h"
 
@@ -214,8 +215,8 @@ std::vector<Key> FilterKeys() {
 
 std::vector<Key> AllKeys() {
   std::vector<Key> all;
-  for (auto group : {ProcessKeys, RegistryKeys, RoutingKeys, RetryKeys, BreakerKeys, FilterKeys,
-                     TransportKeys, ProviderKeys}) {
+  for (auto group : {ProcessKeys, RegistryKeys, RoutingKeys, RetryKeys, BreakerKeys, CallLimitKeys,
+                     FilterKeys, TransportKeys, ProviderKeys, ProviderLimitKeys}) {
     std::vector<Key> keys = group();
     std::move(keys.begin(), keys.end(), std::back_inserter(all));
   }

@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "marpc/config/breaker_settings.h"
+#include "marpc/config/limit_settings.h"
 #include "marpc/config/retry_settings.h"
 
 namespace marpc {
@@ -75,6 +76,7 @@ struct ValueOrigin {
 struct MethodSettings {
   RetrySettings retry;
   CircuitBreakerSettings circuit_breaker;
+  CallLimitSettings limit;
   CacheSettings cache;
   MockSettings mock;
   // What answers a call that is lost for good, in this order: the last good answer, ...
@@ -149,6 +151,7 @@ struct ProviderSettings {
   int threads = 16;
   // Requests waiting for a thread beyond which more are refused with RESOURCE_EXHAUSTED.
   int max_queued = 1000;
+  ProviderLimitSettings limit;
   bool reflection = true;
   // Health says NOT_SERVING until the registry has the entry.
   bool wait_for_registration = false;

@@ -9,6 +9,7 @@
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/filter/stale_answers.h"
+#include "marpc/limit/call_limits.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/hedging.h"
 #include "marpc/retry/result_rule.h"
@@ -84,6 +85,7 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   SortByOrder(policy->filters);
   policy->breakers =
       breakers_.For(method, policy->settings.circuit_breaker, shared.circuit_breaker);
+  policy->limits = LimitsFor(policy->settings.limit, shared);
   const RetrySettings& retry = policy->settings.retry;
   policy->budget =
       PartFor(retry.budget, shared.retry.budget, *context_->budgets, service_budget_,
@@ -118,6 +120,13 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
     policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
   }
   return policy;
+}
+
+std::shared_ptr<CallLimits> MethodPolicies::LimitsFor(const CallLimitSettings& settings,
+                                                      const MethodSettings& shared) {
+  if (settings != shared.limit) return CallLimits::Make(settings);
+  if (service_limits_ == nullptr) service_limits_ = CallLimits::Make(settings);
+  return service_limits_;
 }
 
 }  // namespace marpc

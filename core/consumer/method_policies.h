@@ -13,8 +13,8 @@
 
 namespace marpc {
 
-// Owns what the methods of the service share: its breakers, its budget and its throttle.
-// Thread-compatible.
+// Owns what the methods of the service share: its breakers, its limits, its budget and its
+// throttle. Thread-compatible.
 class MethodPolicies {
  public:
   MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service);
@@ -25,11 +25,16 @@ class MethodPolicies {
   ServiceBreakers& breakers() { return breakers_; }
 
  private:
+  // `shared` is what methods of the service have that say nothing of their own.
+  std::shared_ptr<CallLimits> LimitsFor(const CallLimitSettings& settings,
+                                        const MethodSettings& shared);
+
   const std::shared_ptr<const ConsumerContext> context_;
   const std::string service_;
   ServiceBreakers breakers_;
   std::shared_ptr<RetryBudget> service_budget_;
   std::shared_ptr<RetryThrottle> service_throttle_;
+  std::shared_ptr<CallLimits> service_limits_;
 };
 
 }  // namespace marpc

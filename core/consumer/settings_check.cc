@@ -14,6 +14,7 @@
 #include "marpc/config/shared_parts.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/filter/reply_json.h"
+#include "marpc/limit/call_limits.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/backoff.h"
 #include "marpc/retry/hedging.h"
@@ -100,6 +101,7 @@ absl::Status CheckMethod(const std::string& where, const MethodSettings& setting
         With(breaker, breaker.instance)}) {
     if (auto s = CircuitBreaker::Validate(rules); !s.ok()) return Prefixed(where, s);
   }
+  if (auto s = CallLimits::Validate(settings.limit); !s.ok()) return Prefixed(where, s);
   if (auto s = CheckRetry(where, settings.retry, shared); !s.ok()) return s;
   if (auto s = ResultRule::CheckForm(settings.retry.retry_on_result); !s.ok()) {
     return Prefixed(absl::StrCat(where, ": retry.retryOnResult"), s);

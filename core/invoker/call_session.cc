@@ -34,6 +34,7 @@ CallSession::~CallSession() {
     TellBreakers(attempt, Classification::Health::kUnknown, MonotonicTime());
   }
   AbandonFilters(absl::CancelledError("dropped"), MonotonicTime());
+  LeaveLimits();
 }
 
 Step CallSession::Start(const Moment& moment) {
@@ -73,6 +74,7 @@ Step CallSession::RunFilters(const Moment& moment) {
     step.deadline = deadline_;
     return step;
   }
+  if (std::optional<Step> step = PassLimits(moment)) return *std::move(step);
   if (policy_->budget != nullptr) policy_->budget->Deposit(moment.now);
   if (policy_->hedging != nullptr) policy_->hedging->OnCall(moment.now);
   if (!policy_->retry_policies.empty() || !policy_->retry_listeners.empty()) {
@@ -236,6 +238,7 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
   TellBreakers(attempt, Classification::Health::kGood, moment.now);
   const absl::Duration latency = moment.now - attempt.started_at;
   if (policy_->throttle != nullptr) policy_->throttle->OnSuccess();
+  TellThrottle({}, {}, moment.now);
   if (policy_->hedging != nullptr) {
     policy_->hedging->OnAnswer(latency, moment.now);
     NoteOvertaken(attempt, moment.now);
@@ -280,6 +283,7 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
     NoteReachable(attempt, true, moment.now);
   }
   NoteTried(attempt);
+  TellThrottle(outcome, classification, moment.now);
   if (own_policies_ != nullptr) {
     own_policies_->At(moment.now, moment.random);
     if (outcome.pushback.has_value()) own_policies_->OnPushback(*outcome.pushback);

@@ -39,6 +39,7 @@
 #include "marpc/invoker/attempt_log.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/invoker/session_policies.h"
+#include "marpc/limit/bulkhead.h"
 #include "marpc/retry/backoff.h"
 #include "marpc/retry/classifier.h"
 #include "marpc/retry/retry_budget.h"
@@ -77,7 +78,8 @@ struct Step {
   int attempt = 0;  // counts from 0
   // kAttempt, kGoOn: call OnHedgeTime() then, unless something else comes first. Infinite: do not.
   MonotonicTime hedge_at = MonotonicTime::InfiniteFuture();
-  // kWait: the answer of another call, which ends the wait too. Null in a backoff.
+  // kWait: another call's answer, or its end where this one waits for its place; it ends the wait
+  // too. Null in a backoff.
   std::shared_ptr<PendingAnswer> pending;
   // kDone
   absl::Status status;
@@ -128,6 +130,13 @@ class CallSession {
   };
 
   Step RunFilters(const Moment& moment);
+  // What the limits of this process have against the call, or what it waits for. None: it may be
+  // made.
+  std::optional<Step> PassLimits(const Moment& moment);
+  std::optional<Step> GoOnWaiting(const Moment& moment);
+  void LeaveLimits();
+  void TellThrottle(const AttemptOutcome& outcome, const Classification& classification,
+                    MonotonicTime now);
   Step NextAttempt(const Moment& moment);
   Step Begin(InFlight attempt, MonotonicTime now);
   // An attempt on another instance beside those in flight, if there may be one.
@@ -187,6 +196,8 @@ class CallSession {
   Step RefuseForSessionBreaker(absl::Duration retry_after, MonotonicTime now);
   Step RefuseForBreaker(absl::string_view whose, MonotonicTime now);
   Step RefuseForLackOfInstance(MonotonicTime now);
+  Step RefuseForLimit(absl::string_view reason, absl::string_view why, MonotonicTime now,
+                      absl::Duration retry_after = absl::ZeroDuration());
   Step Done(absl::Status status, CallReport::Answer answer, MonotonicTime now);
 
   void AbandonFilters(const absl::Status& status, MonotonicTime now);
@@ -203,6 +214,9 @@ class CallSession {
   MonotonicTime deadline_;
   size_t filters_passed_ = 0;
   absl::InlinedVector<std::shared_ptr<void>, 2> filter_states_;
+  bool has_place_ = false;                      // under limit.maxConcurrent
+  std::shared_ptr<Bulkhead::Waiting> waiting_;  // for one
+  MonotonicTime waiting_until_;
   // Null where the program has added none.
   std::unique_ptr<SessionPolicies> own_policies_;
   RetryVerdict own_verdict_;  // theirs on the attempt that has ended

@@ -133,6 +133,7 @@ void CallSession::AbandonFilters(const absl::Status& status, MonotonicTime now) 
 
 Step CallSession::Done(absl::Status status, CallReport::Answer answer, MonotonicTime now) {
   done_ = true;
+  LeaveLimits();
   // Attempts that have lost against another one say nothing about their peers.
   for (const InFlight& attempt : in_flight_) {
     TellBreakers(attempt, Classification::Health::kUnknown, now);

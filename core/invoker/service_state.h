@@ -23,6 +23,7 @@
 
 namespace marpc {
 
+struct CallLimits;
 class Hedging;
 class ResultRule;
 class RetryBudget;
@@ -54,7 +55,8 @@ struct CallCounters {
   std::atomic<uint64_t> hedges_won{0};
   std::atomic<uint64_t> hedges_refused{0};  // share or budget were spent
   std::atomic<uint64_t> refused_by_breaker{0};
-  std::atomic<uint64_t> refused_by_ramp{0};  // of a breaker that has closed; not among the former
+  std::atomic<uint64_t> refused_by_ramp{0};   // of a breaker that has closed; not among the former
+  std::atomic<uint64_t> refused_by_limit{0};  // of this process: `limit`
   std::atomic<uint64_t> without_instance{0};
   std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
   std::atomic<uint64_t> fallback_answers{0};
@@ -70,6 +72,7 @@ struct MethodPolicy {
   absl::Status invalid;
   bool idempotent = false;
   std::vector<std::shared_ptr<Filter>> filters;  // those that apply, in ascending order
+  std::shared_ptr<CallLimits> limits;            // null: none
   MethodBreakers breakers;
   std::shared_ptr<RetryBudget> budget;                          // null: none
   std::shared_ptr<RetryThrottle> throttle;                      // null: none

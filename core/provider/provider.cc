@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "marpc/base/instance.h"
 #include "marpc/observe/log.h"
+#include "marpc/provider/admission.h"
 #include "marpc/provider/drain_report.h"
 #include "marpc/provider/executor.h"
 #include "marpc/provider/grpc/grpc_server.h"
@@ -48,7 +49,10 @@ absl::StatusOr<std::unique_ptr<Provider>> Provider::Create(const Settings& setti
     if (!opened.ok()) return opened.status();
     registry = *std::move(opened);
   }
+  absl::StatusOr<std::unique_ptr<Admission>> admission = Admission::Create(settings.provider.limit);
+  if (!admission.ok()) return admission.status();
   std::unique_ptr<Provider> provider(new Provider(settings, std::move(registry), owns_registry));
+  provider->admission_ = *std::move(admission);
   try {
     provider->executor_ =
         std::make_unique<Executor>(settings.provider.threads, settings.provider.max_queued);
@@ -57,8 +61,8 @@ absl::StatusOr<std::unique_ptr<Provider>> Provider::Create(const Settings& setti
         absl::StrCat("cannot start the ", settings.provider.threads,
                      " threads that provider.threads asks for: ", e.what()));
   }
-  provider->server_ =
-      std::make_unique<GrpcServer>(settings, *provider->executor_, provider->counters_);
+  provider->server_ = std::make_unique<GrpcServer>(settings, *provider->executor_,
+                                                   provider->counters_, *provider->admission_);
   return provider;
 }
 
@@ -110,6 +114,7 @@ absl::Status Provider::Serve() {
   if (!available.ok()) return available;
   endpoint = server_->Start(*endpoint);
   if (!endpoint.ok()) return endpoint.status();
+  admission_->WarnOfUnusedNames();
   endpoint_ = *std::move(endpoint);
   absl::StatusOr<Endpoint> advertised = AdvertisedEndpoint(settings_.provider, endpoint_);
   if (!advertised.ok()) return advertised.status();
@@ -194,6 +199,8 @@ absl::Status Provider::Run() {
   Shutdown();
   return absl::OkStatus();
 }
+
+std::vector<CallGate::LimitState> Provider::limits() const { return admission_->gate().States(); }
 
 void Provider::MoveTo(State state) {
   absl::MutexLock lock(&mutex_);

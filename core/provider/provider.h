@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -24,11 +25,13 @@
 #include "absl/synchronization/mutex.h"
 #include "marpc/base/endpoint.h"
 #include "marpc/config/settings.h"
+#include "marpc/limit/call_gate.h"
 #include "marpc/provider/method_counters.h"
 #include "marpc/provider/service_handler.h"
 
 namespace marpc {
 
+class Admission;
 class Executor;
 class Registration;
 class Registry;
@@ -81,6 +84,10 @@ class Provider {
   MethodCalls calls(absl::string_view method) const { return counters_.Read(method); }
   std::map<std::string, MethodCalls> calls() const { return counters_.ReadAll(); }
 
+  // Its limits of calls under way (`provider.limit.maxConcurrent`), in the order of their names.
+  // They hold for methods of handlers; stock services are not limited.
+  std::vector<CallGate::LimitState> limits() const;
+
   // For what a transport offers beside (see stock_service.h): calls `extension` unless Start() was
   // called, then it is FailedPrecondition.
   absl::Status Extend(absl::FunctionRef<absl::Status(Server&)> extension);
@@ -98,6 +105,7 @@ class Provider {
   const std::shared_ptr<Registry> registry_;
   const bool owns_registry_;
   MethodCounters counters_;
+  std::unique_ptr<Admission> admission_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<Registration> registration_;

@@ -1,6 +1,7 @@
 #include "marpc/retry/classifier.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace marpc {
@@ -51,7 +52,11 @@ Classification Attribute(const AttemptOutcome& outcome) {
       break;
   }
   // The peer is alive and turned the request away before its handler saw it.
-  if (outcome.surely_not_sent) return Framework(reason::kOverloaded);
+  if (outcome.surely_not_sent) {
+    const std::optional<ErrorInfo> info = GetErrorInfo(outcome.status);
+    const bool rate = info.has_value() && info->reason() == reason::kRateLimited;
+    return Framework(rate ? reason::kRateLimited : reason::kOverloaded);
+  }
   // From a foreign server only the code tells a lost request from an answer.
   if (absl::IsUnavailable(outcome.status) || absl::IsDeadlineExceeded(outcome.status)) {
     return Network(outcome);

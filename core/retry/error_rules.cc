@@ -33,19 +33,30 @@ bool AnyMatches(const std::vector<ErrorMatcher>& matchers, const absl::Status& e
 
 // marpc has refused it, and would again.
 bool IsRefused(const absl::Status& error) {
-  constexpr std::array kFinal = {reason::kCircuitBreakerOpen, reason::kCircuitBreakerRampUp,
-                                 reason::kMessageTooLarge, reason::kCancelled, reason::kClosed};
+  constexpr std::array kFinal = {reason::kCircuitBreakerOpen,
+                                 reason::kCircuitBreakerRampUp,
+                                 reason::kMessageTooLarge,
+                                 reason::kCancelled,
+                                 reason::kClosed,
+                                 reason::kTooManyCalls,
+                                 reason::kRateExceeded,
+                                 reason::kThrottled};
   const std::optional<ErrorInfo> info = GetErrorInfo(error);
   return info.has_value() && info->origin() == ErrorInfo::FRAMEWORK &&
          Contains(kFinal, absl::string_view(info->reason()));
+}
+
+// Before its handler saw it, or with nobody to send it to.
+bool WasTurnedAway(const ErrorInfo& info) {
+  return info.reason() == reason::kOverloaded || info.reason() == reason::kRateLimited ||
+         info.reason() == reason::kNoAvailableInstance;
 }
 
 bool IsNetworkFailure(const absl::Status& error) {
   const std::optional<ErrorInfo> info = GetErrorInfo(error);
   // Whoever knows who made the failure need not guess by its code.
   if (info.has_value()) {
-    return info->origin() == ErrorInfo::NETWORK || info->reason() == reason::kOverloaded ||
-           info->reason() == reason::kNoAvailableInstance;
+    return info->origin() == ErrorInfo::NETWORK || WasTurnedAway(*info);
   }
   return absl::IsUnavailable(error) || absl::IsDeadlineExceeded(error);
 }
@@ -54,7 +65,7 @@ bool WasNotExecuted(const absl::Status& error) {
   const std::optional<ErrorInfo> info = GetErrorInfo(error);
   if (!info.has_value()) return false;
   if (info->attempts_size() == 0) {
-    return info->reason() == reason::kOverloaded || info->reason() == reason::kNoAvailableInstance;
+    return WasTurnedAway(*info);
   }
   // An earlier attempt may have been executed where the last one was not.
   return std::all_of(info->attempts().begin(), info->attempts().end(),

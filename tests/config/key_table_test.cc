@@ -214,21 +214,23 @@ constexpr int MemberCount() {
 
 TEST(KeyTable, CoversEveryFieldOfTheSettings) {
   // Members that hold other settings are no keys themselves, nor are the origins.
-  constexpr int kFields = MemberCount<BackoffSettings>() + MemberCount<RetryBudgetSettings>() +
-                          MemberCount<RetryThrottleSettings>() + MemberCount<HedgingSettings>() +
-                          MemberCount<RetryChainSettings>() + MemberCount<RetryBreakerSettings>() +
-                          (MemberCount<RetrySettings>() - 6) +
-                          // Not the rules that they are made of, nor the two sets of overrides.
-                          MemberCount<BreakerRules>() +
-                          (MemberCount<CircuitBreakerSettings>() - 3) +
-                          2 * MemberCount<BreakerOverrides>() + MemberCount<CacheSettings>() +
-                          MemberCount<MockSettings>() + MemberCount<StaleIfErrorSettings>() +
-                          (MemberCount<MethodSettings>() - 6) + MemberCount<GrayRouterSettings>() +
-                          (MemberCount<ServiceSettings>() - 1) + MemberCount<RegistrySettings>() +
-                          MemberCount<TransportSettings>() + MemberCount<ProviderSettings>() +
-                          // Not app and env: source, three groups, two defaults, services,
-                          // policies.
-                          (MemberCount<Settings>() - 8);
+  constexpr int kFields =
+      MemberCount<BackoffSettings>() + MemberCount<RetryBudgetSettings>() +
+      MemberCount<RetryThrottleSettings>() + MemberCount<HedgingSettings>() +
+      MemberCount<RetryChainSettings>() + MemberCount<RetryBreakerSettings>() +
+      (MemberCount<RetrySettings>() - 6) +
+      // Not the rules that they are made of, nor the two sets of overrides.
+      MemberCount<BreakerRules>() + (MemberCount<CircuitBreakerSettings>() - 3) +
+      2 * MemberCount<BreakerOverrides>() + MemberCount<CacheSettings>() +
+      MemberCount<MockSettings>() + MemberCount<StaleIfErrorSettings>() +
+      (MemberCount<MethodSettings>() - 7) + MemberCount<GrayRouterSettings>() +
+      (MemberCount<ServiceSettings>() - 1) + MemberCount<RegistrySettings>() +
+      MemberCount<TransportSettings>() + (MemberCount<ProviderSettings>() - 1) +
+      (MemberCount<ProviderLimitSettings>() - 1) + MemberCount<GradientSettings>() +
+      (MemberCount<CallLimitSettings>() - 1) + MemberCount<AdaptiveThrottleSettings>() +
+      // Not app and env: source, three groups, two defaults, services,
+      // policies.
+      (MemberCount<Settings>() - 8);
   EXPECT_EQ(Keys().size(), kFields);
 }
 

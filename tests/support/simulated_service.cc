@@ -96,6 +96,7 @@ SimulatedService::SimulatedService(Options options)
   if (settings.retry.throttle.enabled) {
     throttle_ = std::make_shared<RetryThrottle>(settings.retry.throttle);
   }
+  limits_ = CallLimits::Make(settings.limit);
   method();
 }
 
@@ -132,6 +133,7 @@ const Method& SimulatedService::method(const std::string& name) {
     policy->breakers = breakers_->For(*methods[i], options_.settings.circuit_breaker,
                                       options_.settings.circuit_breaker);
     if (!policy->breakers.shared.empty()) breaker_ = policy->breakers.shared[0].breaker;
+    policy->limits = limits_;
     policy->budget = budget_;
     policy->throttle = throttle_;
     if (options_.settings.retry.hedging.enabled && policy->idempotent) {

@@ -25,6 +25,7 @@
 #include "marpc/circuitbreaker/circuit_breaker.h"
 #include "marpc/invoker/call_session.h"
 #include "marpc/invoker/service_state.h"
+#include "marpc/limit/call_limits.h"
 #include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_listener.h"
@@ -79,8 +80,8 @@ class SimulatedService {
  public:
   struct Options {
     std::string name = "simulated.Service";
-    // The breakers, the budget, the throttle and stale answers exist where their settings are
-    // enabled.
+    // The breakers, the limits, the budget, the throttle and stale answers exist where their
+    // settings are enabled.
     MethodSettings settings = {};
     bool idempotent = true;
     std::vector<std::string> instances = {};
@@ -128,6 +129,7 @@ class SimulatedService {
   CircuitBreaker& breaker(absl::string_view name_after_service) const;
   const std::shared_ptr<RetryBudget>& budget() const { return budget_; }
   const std::shared_ptr<RetryThrottle>& throttle() const { return throttle_; }
+  const std::shared_ptr<CallLimits>& limits() const { return limits_; }
   const CallCounters& counters() const { return *counters_; }
 
  private:
@@ -143,6 +145,7 @@ class SimulatedService {
   std::shared_ptr<CircuitBreaker> breaker_;
   std::shared_ptr<RetryBudget> budget_;
   std::shared_ptr<RetryThrottle> throttle_;
+  std::shared_ptr<CallLimits> limits_;
   std::map<std::string, std::shared_ptr<LiveInstance>> live_;
   std::vector<std::shared_ptr<const MethodPolicy>> policies_;
   SnapshotCell<ServiceState> cell_;

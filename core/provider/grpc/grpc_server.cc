@@ -82,11 +82,13 @@ int ToInt(int64_t value) {
 
 }  // namespace
 
-GrpcServer::GrpcServer(const Settings& settings, Executor& executor, MethodCounters& counters)
+GrpcServer::GrpcServer(const Settings& settings, Executor& executor, MethodCounters& counters,
+                       Admission& admission)
     : settings_(settings.provider),
       max_reply_size_(settings.transport.max_send_message_size),
       executor_(executor),
-      counters_(counters) {}
+      counters_(counters),
+      admission_(admission) {}
 
 GrpcServer::~GrpcServer() { Shutdown(absl::ZeroDuration()); }
 
@@ -155,8 +157,8 @@ void GrpcServer::AddServices(grpc::ServerBuilder& builder) {
   absl::flat_hash_set<std::string> of_handlers;
   for (const auto& handler : handlers_) {
     of_handlers.insert(std::string(handler->service()));
-    handler_services_.push_back(
-        std::make_unique<HandlerService>(handler, executor_, counters_, max_reply_size_));
+    handler_services_.push_back(std::make_unique<HandlerService>(
+        handler, HandlerService::Shared{executor_, counters_, admission_, max_reply_size_}));
     builder.RegisterService(handler_services_.back().get());
   }
   for (const auto& service : stock_services_) builder.RegisterService(service.get());

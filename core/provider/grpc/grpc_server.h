@@ -10,6 +10,7 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "marpc/config/settings.h"
+#include "marpc/provider/admission.h"
 #include "marpc/provider/executor.h"
 #include "marpc/provider/method_counters.h"
 #include "marpc/provider/server.h"
@@ -18,8 +19,9 @@ namespace marpc {
 
 class GrpcServer final : public Server {
  public:
-  // `executor` and `counters` outlive the server.
-  GrpcServer(const Settings& settings, Executor& executor, MethodCounters& counters);
+  // All of it outlives the server.
+  GrpcServer(const Settings& settings, Executor& executor, MethodCounters& counters,
+             Admission& admission);
   ~GrpcServer() override;
 
   absl::Status AddHandler(std::shared_ptr<ServiceHandler> handler) override;
@@ -38,6 +40,7 @@ class GrpcServer final : public Server {
   const int64_t max_reply_size_;
   Executor& executor_;
   MethodCounters& counters_;
+  Admission& admission_;
   std::vector<std::shared_ptr<ServiceHandler>> handlers_;
   std::vector<std::shared_ptr<grpc::Service>> stock_services_;
   // What gRPC serves the handlers by.

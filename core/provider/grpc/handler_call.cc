@@ -1,7 +1,9 @@
 #include "marpc/provider/grpc/handler_call.h"
 
+#include <cmath>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +25,27 @@ google::protobuf::ArenaOptions StartingWith(char* block, size_t size) {
   return options;
 }
 
+void AddPushback(const CallGate::Refusal& refusal, grpc::CallbackServerContext& context) {
+  const absl::Duration pushback = PushbackOf(refusal);
+  if (pushback <= absl::ZeroDuration()) return;
+  // Never sooner than said.
+  context.AddTrailingMetadata(
+      "grpc-retry-pushback-ms",
+      absl::StrCat(static_cast<int64_t>(std::ceil(absl::ToDoubleMilliseconds(pushback)))));
+}
+
+absl::Status StatusOf(const Method& method, const CallGate::Refusal& refusal) {
+  return MethodError(method, refusal.code, refusal.reason, refusal.message);
+}
+
 }  // namespace
+
+void RefuseCall(const ServedMethod& served, const CallGate::Refusal& refusal,
+                grpc::CallbackServerContext& context, grpc::ServerUnaryReactor& reactor) {
+  served.calls->refused.fetch_add(1);
+  AddPushback(refusal, context);
+  reactor.Finish(ToGrpcStatus(StatusOf(*served.entry.method, refusal)));
+}
 
 HandlerCall::HandlerCall(const ServedMethod& served, grpc::CallbackServerContext& context,
                          const grpc::ByteBuffer& request, grpc::ByteBuffer& reply,
@@ -36,12 +58,22 @@ HandlerCall::HandlerCall(const ServedMethod& served, grpc::CallbackServerContext
       rpc_context_(ContextOf(context)),
       arena_(StartingWith(first_block_, sizeof(first_block_))) {}
 
+HandlerCall::~HandlerCall() {
+  if (admitted_at_.is_infinite()) return;
+  const MonotonicTime now = Clock::Real().Now();
+  std::optional<absl::Duration> latency;
+  if (ran_whole_) latency = now - admitted_at_;
+  served_.admission->gate().Leave(*served_.limits, latency, now);
+}
+
 void HandlerCall::Run() {
   google::protobuf::MessageLite* request = method().request_prototype->New(&arena_);
   const absl::Status parsed = Parse(request);
   if (!parsed.ok()) return Refuse(parsed);
   google::protobuf::MessageLite* reply = method().reply_prototype->New(&arena_);
   const absl::Status answer = Invoke(*request, reply);
+  // A handler that fails has often not done its work, unless its caller was gone by then.
+  ran_whole_ = answer.ok() || cancelled();
   if (!answer.ok()) return FinishHandlerFailure(answer);
   const absl::Status serialized = Serialize(*reply);
   if (serialized.ok()) return FinishOk();
@@ -65,6 +97,10 @@ void HandlerCall::RunLate() {
 void HandlerCall::Refuse(const absl::Status& status) {
   served_.calls->refused.fetch_add(1);
   Finish(status);
+}
+
+void HandlerCall::Refuse(const CallGate::Refusal& refusal) {
+  RefuseCall(served_, refusal, context_, reactor_);
 }
 
 absl::Status HandlerCall::Invoke(const google::protobuf::MessageLite& request,
@@ -130,8 +166,7 @@ void HandlerCall::Finish(const absl::Status& status) {
 }
 
 absl::string_view HandlerCall::metadata(absl::string_view key) const {
-  const auto it = context_.client_metadata().find(grpc::string_ref(key.data(), key.size()));
-  return it == context_.client_metadata().end() ? absl::string_view() : View(it->second);
+  return MetadataOf(context_, key);
 }
 
 void HandlerCall::AddTrailer(absl::string_view key, absl::string_view value) {

@@ -10,6 +10,7 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "marpc/provider/admission.h"
 #include "marpc/provider/executor.h"
 #include "marpc/provider/grpc/handler_call.h"
 #include "marpc/provider/method_counters.h"
@@ -21,19 +22,31 @@ namespace marpc {
 // gRPC's own threads, the others on `executor`.
 class HandlerService final : public grpc::Service {
  public:
-  // `executor` and `counters` outlive the service.
-  HandlerService(std::shared_ptr<ServiceHandler> handler, Executor& executor,
-                 MethodCounters& counters, int64_t max_reply_size);
+  // What the services of a provider share; it outlives them.
+  struct Shared {
+    Executor& executor;
+    MethodCounters& counters;
+    Admission& admission;
+    int64_t max_reply_size;
+  };
+  HandlerService(std::shared_ptr<ServiceHandler> handler, const Shared& shared);
 
  private:
-  void Add(const ServiceHandler::MethodEntry& entry, MethodCounters& counters,
-           int64_t max_reply_size);
+  class WaitingCall;
+  void Add(const ServiceHandler::MethodEntry& entry);
   grpc::ServerUnaryReactor* Dispatch(const ServedMethod& served,
                                      grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* reply);
+  // Takes over a call whose turn among the limits it is not, or is refused by them. False: it may
+  // run, and has its places where `admitted_at` is finite.
+  bool HeldUp(const ServedMethod& served, grpc::CallbackServerContext& context,
+              const grpc::ByteBuffer& request, grpc::ByteBuffer& reply,
+              grpc::ServerUnaryReactor& reactor, MonotonicTime& admitted_at);
+  // On a thread of the executor.
+  void RunSoon(std::unique_ptr<HandlerCall> call);
 
   const std::shared_ptr<ServiceHandler> handler_;
-  Executor& executor_;
+  const Shared shared_;
   // std::deque keeps addresses.
   std::deque<ServedMethod> served_;
 };

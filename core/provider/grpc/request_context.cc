@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "grpc/support/time.h"
 
@@ -16,6 +17,22 @@ int NumberIn(absl::string_view text) {
 }
 
 }  // namespace
+
+absl::string_view MetadataOf(const grpc::ServerContextBase& context, absl::string_view key) {
+  const auto it = context.client_metadata().find(grpc::string_ref(key.data(), key.size()));
+  return it == context.client_metadata().end() ? absl::string_view() : View(it->second);
+}
+
+std::string CallerOf(const grpc::ServerContextBase& context, const std::string& metadata_key) {
+  if (!metadata_key.empty()) {
+    const absl::string_view name = MetadataOf(context, metadata_key);
+    if (!name.empty()) return std::string(name);
+  }
+  // ipv4:10.0.0.7:51234, ipv6:%5B::1%5D:51234, unix:/run/x
+  std::string peer = context.peer();
+  if (absl::StartsWith(peer, "ipv")) peer.resize(peer.rfind(':'));
+  return peer;
+}
 
 MonotonicTime DeadlineOf(const grpc::ServerContextBase& context) {
   const gpr_timespec deadline = context.raw_deadline();

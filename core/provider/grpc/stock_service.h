@@ -28,7 +28,8 @@ namespace marpc {
 // In a synchronous method RpcContext::Current() is the caller's context. A callback method may end
 // on any thread, so it asks ContextOf() and installs an RpcContext::Scope where it makes calls of
 // its own. A failure that the method returns is marked as the handler's, and its error_details are
-// kept as they are.
+// kept as they are. `provider.limit` does not hold for it: gRPC lets nothing answer in the stead of
+// such a method.
 absl::Status AddStockService(Provider& provider, std::shared_ptr<grpc::Service> service);
 
 // The same for a service that the caller owns and keeps until the provider is gone.

@@ -83,7 +83,8 @@ AttemptOutcome FailureOf(const grpc::Status& status, const grpc::ClientContext& 
     return outcome;
   }
   const std::optional<ErrorInfo> info = marpc::GetErrorInfo(outcome.status);
-  if (info.has_value() && info->reason() == reason::kOverloaded) {
+  if (info.has_value() &&
+      (info->reason() == reason::kOverloaded || info->reason() == reason::kRateLimited)) {
     outcome.source = Source::kPeer;
     outcome.surely_not_sent = true;
     return outcome;
