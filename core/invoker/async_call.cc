@@ -1,8 +1,11 @@
 #include "marpc/invoker/async_call.h"
 
+#include <utility>
+
 #include "marpc/base/error.h"
 #include "marpc/invoker/attempt_request.h"
 #include "marpc/invoker/connected_instance.h"
+#include "marpc/invoker/guarded_step.h"
 
 namespace marpc {
 namespace {
@@ -22,16 +25,23 @@ void AsyncCall::Start(const CallEnvironment& environment, CallInput input, Parce
     return call->End(
         FrameworkError(absl::StatusCode::kUnavailable, reason::kClosed, "the consumer is closed"));
   }
-  call->Drive(call->session_.Start(call->Now()));
+  call->Go([&](CallSession& session) { return session.Start(call->Now()); });
 }
 
 AsyncCall::AsyncCall(const CallEnvironment& environment, CallInput input, Parcel parcel)
     : environment_(environment),
       parcel_(std::move(parcel)),
       input_(Complete(input, parcel_)),
-      session_(environment_.cell, input_),
+      session_(std::in_place, environment_.cell, input_),
       entry_(parcel_.cancel.get()),
       wait_(environment_.clock, environment_.timers, *parcel_.cancel) {}
+
+AsyncCall::~AsyncCall() { Leave(); }
+
+template <typename Take>
+void AsyncCall::Go(Take take) {
+  Drive(GuardedStep(session_, *input_.method, std::move(take)));
+}
 
 void AsyncCall::Drive(Step step) {
   switch (step.kind) {
@@ -51,23 +61,30 @@ void AsyncCall::Attempt(const Step& step) {
       ->connection()
       .Start(RequestOf(input_, step, parcel_.metadata, *parcel_.cancel),
              [self = shared_from_this(), attempt = step.attempt](AttemptOutcome outcome) {
-               self->Drive(self->session_.OnAttemptDone(attempt, std::move(outcome), self->Now()));
+               self->Go([&](CallSession& session) {
+                 return session.OnAttemptDone(attempt, std::move(outcome), self->Now());
+               });
              });
 }
 
 void AsyncCall::Wait(const Step& step) {
   const auto self = shared_from_this();
-  CallWait::Begin(CallWait::Self(self, &wait_), {step.deadline, step.pending, parcel_.keeper},
-                  [self] { self->Drive(self->session_.OnWaited(self->Now())); });
+  CallWait::Begin(
+      CallWait::Self(self, &wait_), {step.deadline, step.pending, parcel_.keeper},
+      [self] { self->Go([&](CallSession& session) { return session.OnWaited(self->Now()); }); });
 }
 
 void AsyncCall::End(absl::Status status) {
-  if (entered_) environment_.in_flight.Leave(entry_);
+  Leave();
   // The call has left before its caller is told: the caller may close or destroy everything from
   // here.
   const std::shared_ptr<void> keeper = std::move(parcel_.keeper);
   absl::AnyInvocable<void(absl::Status)> done = std::move(parcel_.done);
   done(std::move(status));
+}
+
+void AsyncCall::Leave() {
+  if (std::exchange(entered_, false)) environment_.in_flight.Leave(entry_);
 }
 
 }  // namespace marpc

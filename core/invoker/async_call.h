@@ -3,6 +3,7 @@
 #define MARPC_INVOKER_ASYNC_CALL_H_
 
 #include <memory>
+#include <optional>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -44,18 +45,23 @@ class AsyncCall final : public std::enable_shared_from_this<AsyncCall> {
 
   // Use Start().
   AsyncCall(const CallEnvironment& environment, CallInput input, Parcel parcel);
+  ~AsyncCall();
 
  private:
+  // Goes on with the step that `take` answers.
+  template <typename Take>
+  void Go(Take take);
   void Drive(Step step);
   void Attempt(const Step& step);
   void Wait(const Step& step);
   void End(absl::Status status);
+  void Leave();
   Moment Now() const { return {environment_.clock.Now(), RandomSource::OfThisThread()}; }
 
   const CallEnvironment environment_;
   Parcel parcel_;
   const CallInput input_;
-  CallSession session_;
+  std::optional<CallSession> session_;  // none once it has thrown
   InFlightCalls::Entry entry_;
   bool entered_ = false;
 

@@ -6,6 +6,7 @@
 #include "marpc/base/wake_up.h"
 #include "marpc/invoker/attempt_request.h"
 #include "marpc/invoker/connected_instance.h"
+#include "marpc/invoker/guarded_step.h"
 
 namespace marpc {
 namespace {
@@ -27,10 +28,8 @@ void Wait(MonotonicTime until, PendingAnswer* answer, CancelSignal& cancel, cons
   cancel.Detach(wakeup.get());
 }
 
-}  // namespace
-
-absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata& metadata,
-                         CancelSignal& cancel, const Clock& clock, TimerQueue& timers) {
+Step RunToEnd(CallSession& session, const CallInput& input, const Metadata& metadata,
+              CancelSignal& cancel, const Clock& clock, TimerQueue& timers) {
   RandomSource& random = RandomSource::OfThisThread();
   const auto moment = [&] { return Moment{clock.Now(), random}; };
   Step step = session.Start(moment());
@@ -47,7 +46,18 @@ absl::Status RunBlocking(CallSession& session, const CallInput& input, const Met
                                  .Call(RequestOf(input, step, metadata, cancel));
     step = session.OnAttemptDone(step.attempt, std::move(outcome), moment());
   }
-  return std::move(step.status);
+  return step;
+}
+
+}  // namespace
+
+absl::Status RunBlocking(CallSession& session, const CallInput& input, const Metadata& metadata,
+                         CancelSignal& cancel, const Clock& clock, TimerQueue& timers) {
+  try {
+    return RunToEnd(session, input, metadata, cancel, clock, timers).status;
+  } catch (...) {
+    return EndOfThrow(*input.method).status;
+  }
 }
 
 }  // namespace marpc

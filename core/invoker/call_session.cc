@@ -135,7 +135,14 @@ Step CallSession::NextAttempt(const Moment& moment) {
   if (!AcquireShared(attempt, moment.now)) {
     return RefuseForBreaker(absl::StrCat("the circuit breaker of ", *refused_by_), moment.now);
   }
-  if (!PickAdmitted(attempt, moment)) {
+  bool admitted = false;
+  try {
+    admitted = PickAdmitted(attempt, moment);
+  } catch (...) {
+    TellBreakers(attempt, Classification::Health::kUnknown, moment.now);
+    throw;
+  }
+  if (!admitted) {
     TellBreakers(attempt, Classification::Health::kUnknown, moment.now);
     if (refusal_.refusal == BreakerRefusal::kNone) return RefuseForLackOfInstance(moment.now);
     return RefuseForBreaker(

@@ -6,6 +6,7 @@
 #include "marpc/base/error.h"
 #include "marpc/invoker/attempt_request.h"
 #include "marpc/invoker/connected_instance.h"
+#include "marpc/invoker/guarded_step.h"
 
 namespace marpc {
 namespace {
@@ -35,7 +36,9 @@ void HedgedCall::Start(const CallEnvironment& environment, CallInput input,
     return call->End(
         FrameworkError(absl::StatusCode::kUnavailable, reason::kClosed, "the consumer is closed"));
   }
-  call->Post([call = call.get()] { call->Take(call->session_.Start(call->Now())); });
+  call->Post([call = call.get()] {
+    call->Go([&](CallSession& session) { return session.Start(call->Now()); });
+  });
 }
 
 HedgedCall::HedgedCall(const CallEnvironment& environment, CallInput input,
@@ -47,7 +50,9 @@ HedgedCall::HedgedCall(const CallEnvironment& environment, CallInput input,
       keeper_(parcel_.keeper),
       entry_(parcel_.cancel.get()),
       wait_(environment_.clock, environment_.timers, *parcel_.cancel),
-      session_(environment_.cell, input_) {}
+      session_(std::in_place, environment_.cell, input_) {}
+
+HedgedCall::~HedgedCall() { Leave(); }
 
 void HedgedCall::Post(absl::AnyInvocable<void()> event) {
   const std::shared_ptr<HedgedCall> self = shared_from_this();
@@ -66,6 +71,11 @@ void HedgedCall::Post(absl::AnyInvocable<void()> event) {
     event = std::move(events_.front());
     events_.pop_front();
   }
+}
+
+template <typename TakeStep>
+void HedgedCall::Go(TakeStep take) {
+  Take(GuardedStep(session_, *input_.method, std::move(take)));
 }
 
 void HedgedCall::Take(Step step) {
@@ -106,7 +116,9 @@ void HedgedCall::OnAttemptDone(Attempt& attempt, AttemptOutcome outcome) {
     input_.reply->Clear();
     input_.reply->CheckTypeAndMergeFrom(*attempt.reply);
   }
-  Take(session_.OnAttemptDone(attempt.number, std::move(outcome), Now()));
+  Go([&](CallSession& session) {
+    return session.OnAttemptDone(attempt.number, std::move(outcome), Now());
+  });
 }
 
 void HedgedCall::WaitFor(const Step& step) {
@@ -126,7 +138,9 @@ void HedgedCall::OnWake(uint64_t number) {
     return;
   }
   if (steps_ != number) return;
-  Take(waiting_ ? session_.OnWaited(Now()) : session_.OnHedgeTime(Now()));
+  Go([&](CallSession& session) {
+    return waiting_ ? session.OnWaited(Now()) : session.OnHedgeTime(Now());
+  });
 }
 
 void HedgedCall::End(absl::Status status) {
@@ -139,11 +153,15 @@ void HedgedCall::End(absl::Status status) {
   wait_.Stop();
   for (const auto& loser : in_flight_) loser->cancel.Cancel();
   in_flight_.clear();
-  if (entered_) environment_.in_flight.Leave(entry_);
+  Leave();
   // The call has left before its caller is told: the caller may close or destroy everything from
   // here.
   absl::AnyInvocable<void(absl::Status)> done = std::move(parcel_.done);
   done(std::move(status));
+}
+
+void HedgedCall::Leave() {
+  if (std::exchange(entered_, false)) environment_.in_flight.Leave(entry_);
 }
 
 }  // namespace marpc

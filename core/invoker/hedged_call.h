@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/inlined_vector.h"
@@ -28,6 +29,7 @@ class HedgedCall final : public std::enable_shared_from_this<HedgedCall> {
 
   // Use Start().
   HedgedCall(const CallEnvironment& environment, CallInput input, AsyncCall::Parcel parcel);
+  ~HedgedCall();
 
  private:
   // Each attempt fills a reply of its own and can be cancelled on its own.
@@ -42,6 +44,9 @@ class HedgedCall final : public std::enable_shared_from_this<HedgedCall> {
   // code of the user's, and threads of the transport and of the timers come here.
   void Post(absl::AnyInvocable<void()> event);
   // The functions from here on are events, or parts of them: they run one at a time, unlocked.
+  // Goes on with the step that `take` answers.
+  template <typename TakeStep>
+  void Go(TakeStep take);
   void Take(Step step);
   void OnAttemptDone(Attempt& attempt, AttemptOutcome outcome);
   // What the latest wait was for has come, unless something else came first.
@@ -50,6 +55,7 @@ class HedgedCall final : public std::enable_shared_from_this<HedgedCall> {
   // Waits for what the latest step asks for, instead of what the steps before it did.
   void WaitFor(const Step& step);
   void End(absl::Status status);
+  void Leave();
   Moment Now() const { return {environment_.clock.Now(), RandomSource::OfThisThread()}; }
 
   const CallEnvironment environment_;
@@ -67,7 +73,7 @@ class HedgedCall final : public std::enable_shared_from_this<HedgedCall> {
 
   // Of the thread that handles events.
   CallWait wait_;
-  CallSession session_;
+  std::optional<CallSession> session_;  // none once it has thrown
   uint64_t steps_ = 0;
   bool waiting_ = false;  // the latest step was kWait
   absl::InlinedVector<std::shared_ptr<Attempt>, 2> in_flight_;

@@ -95,10 +95,8 @@ void SessionPolicies::DropRetry() { marpc::DropRetry(policies_, policies_.size()
 void SessionPolicies::Close(bool spent, std::string reason) {
   context_.spent_ = spent;
   context_.end_reason_ = std::move(reason);
-  if (std::exchange(started_, false)) {
-    for (size_t i = policies_.size(); i-- > 0;) policies_[i]->End(context_);
-  }
-  for (; opened_ > 0; --opened_) listeners_[opened_ - 1]->OnClose(context_);
+  if (std::exchange(started_, false)) EndPolicies(policies_, context_);
+  CloseListeners(listeners_, std::exchange(opened_, 0), context_);
 }
 
 }  // namespace marpc

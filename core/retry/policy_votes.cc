@@ -1,9 +1,22 @@
 #include "marpc/retry/policy_votes.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "marpc/base/user_code.h"
+#include "marpc/observe/log.h"
+
 namespace marpc {
+namespace {
+
+// In a catch block.
+void LogThrow(absl::string_view who, const RetryContext& context) {
+  Logger()->error("event=retry_end_threw by=\"{}\" operation={} what=\"{}\"", std::string(who),
+                  context.operation(), WhatWasThrown());
+}
+
+}  // namespace
 
 PolicyVote AskPolicies(RetryPolicies policies, RetryContext& context) {
   absl::Duration wait = absl::ZeroDuration();
@@ -32,7 +45,34 @@ PolicyVote TakeRetry(RetryPolicies policies, RetryContext& context) {
 }
 
 void DropRetry(RetryPolicies policies, size_t paid, RetryContext& context) {
-  while (paid > 0) policies[--paid]->Dropped(context);
+  while (paid > 0) {
+    const auto& policy = policies[--paid];
+    try {
+      policy->Dropped(context);
+    } catch (...) {
+      LogThrow(policy->name(), context);
+    }
+  }
+}
+
+void EndPolicies(RetryPolicies policies, RetryContext& context) {
+  for (size_t i = policies.size(); i-- > 0;) {
+    try {
+      policies[i]->End(context);
+    } catch (...) {
+      LogThrow(policies[i]->name(), context);
+    }
+  }
+}
+
+void CloseListeners(RetryListeners listeners, size_t opened, RetryContext& context) {
+  while (opened > 0) {
+    try {
+      listeners[--opened]->OnClose(context);
+    } catch (...) {
+      LogThrow("a listener", context);
+    }
+  }
 }
 
 }  // namespace marpc

@@ -169,18 +169,15 @@ RetryStep RetrySession::FinishCancelled() {
 }
 
 RetryStep RetrySession::Finish(bool spent, std::string why) {
-  done_ = true;
   context_.spent_ = spent;
   context_.end_reason_ = std::move(why);
   const bool failed = !context_.last_error_.ok() || spent;
   if (failed && context_.attempt_ > 0 && error_.code() != absl::StatusCode::kCancelled) {
     Log(RetryLogLine::Event::kGaveUp, context_.end_reason_);
   }
-  if (started_) {
-    const auto& policies = stack_->policies;
-    for (auto it = policies.rbegin(); it != policies.rend(); ++it) (*it)->End(context_);
-  }
-  while (opened_ > 0) stack_->listeners[--opened_]->OnClose(context_);
+  done_ = true;
+  if (started_) EndPolicies(stack_->policies, context_);
+  CloseListeners(stack_->listeners, std::exchange(opened_, 0), context_);
   return {};
 }
 

@@ -19,6 +19,7 @@
 #include "marpc/invoker/service_state.h"
 #include "marpc/loadbalance/round_robin.h"
 #include "marpc/retry/hedging.h"
+#include "marpc/retry/retry_listener.h"
 #include "marpc/transport/transport.h"
 
 namespace marpc::testing {
@@ -54,13 +55,16 @@ class ScriptedConnection final : public Connection {
 class ScriptedService {
  public:
   ScriptedService(MethodSettings settings, std::vector<ScriptedConnection::Script> scripts,
-                  std::shared_ptr<Filter> filter = nullptr)
-      : cell_(nullptr) {
+                  std::shared_ptr<Filter> filter = nullptr,
+                  std::shared_ptr<RetryListener> listener = nullptr,
+                  std::shared_ptr<LoadBalancer> balancer = std::make_shared<RoundRobin>(0))
+      : balancer_(std::move(balancer)), cell_(nullptr) {
     auto policy = std::make_shared<MethodPolicy>();
     policy->method = &method_;
     policy->idempotent = true;
     if (settings.cache.enabled) policy->filters.push_back(cache_);
     if (filter != nullptr) policy->filters.push_back(std::move(filter));
+    if (listener != nullptr) policy->retry_listeners.push_back(std::move(listener));
     if (settings.retry.hedging.enabled) {
       policy->hedging = std::make_shared<Hedging>(settings.retry.hedging, Clock::Real().Now());
     }
@@ -83,7 +87,7 @@ class ScriptedService {
     std::vector<const Candidate*> list;
     for (const Candidate& candidate : state->candidates) list.push_back(&candidate);
     state->routes =
-        std::make_unique<RouteTree>(std::vector<std::shared_ptr<Router>>(), balancer_, list);
+        std::make_unique<RouteTree>(std::vector<std::shared_ptr<Router>>(), *balancer_, list);
     cell_.Store(std::move(state));
   }
   ScriptedService(MethodSettings settings, ScriptedConnection::Script script)
@@ -97,7 +101,7 @@ class ScriptedService {
 
  private:
   const Method& method_ = InternMethod({.service = "test.Scripted", .name = "Call"});
-  RoundRobin balancer_{0};
+  const std::shared_ptr<LoadBalancer> balancer_;
   const std::shared_ptr<CacheFilter> cache_ = std::make_shared<CacheFilter>();
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
   std::vector<std::shared_ptr<ScriptedConnection>> connections_;
