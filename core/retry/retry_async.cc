@@ -2,7 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "marpc/base/user_code.h"
 #include "marpc/base/when_over.h"
+#include "marpc/observe/log.h"
+#include "marpc/retry/throwing.h"
 
 namespace marpc::retry_internal {
 
@@ -11,30 +15,82 @@ AsyncRun::AsyncRun(const RetrySpec& spec, const RetryCall& call, TimerQueue& tim
       timers_(timers),
       cancel_(call.cancel),
       own_random_(RandomSource::OfThisThread().Below(UINT64_MAX)),
-      session_(spec.sealed(), {call.deadline, call.cancel.get()},
+      operation_(spec.sealed()->operation),
+      session_(std::in_place, spec.sealed(), RetrySession::Limits{call.deadline, call.cancel.get()},
                spec.environment().random != nullptr ? *spec.environment().random : own_random_) {}
 
-void AsyncRun::Start() { Drive(session_.Start(Now())); }
+void AsyncRun::Start() {
+  Drive([&](RetrySession& session) { return session.Start(Now()); });
+}
 
-void AsyncRun::Drive(RetryStep step) {
+void AsyncRun::Drive(absl::FunctionRef<RetryStep(RetrySession&)> take) {
   const std::shared_ptr<AsyncRun> self = shared_from_this();
+  RetryStep step = Guarded(take);
   while (step.kind == RetryStep::Kind::kAttempt) {
     const std::optional<RetryOutcome> outcome = Attempt();
     if (!outcome.has_value()) return;
-    step = session_.OnAttemptDone(*outcome, Now());
+    step = Guarded([&](RetrySession& session) { return session.OnAttemptDone(*outcome, Now()); });
   }
-  step.kind == RetryStep::Kind::kWait ? Wait(step.until) : Finish(session_);
+  if (step.kind == RetryStep::Kind::kWait) return Wait(step.until);
+  Finish(session_.has_value() ? &*session_ : nullptr, thrown_);
+}
+
+RetryStep AsyncRun::Guarded(absl::FunctionRef<RetryStep(RetrySession&)> take) {
+  try {
+    return take(*session_);
+  } catch (...) {
+    thrown_ = StatusOfException(absl::StrCat("a retry policy or listener of ", operation_));
+    session_.reset();  // its listeners are told before the caller is
+    return {};
+  }
 }
 
 std::optional<RetryOutcome> AsyncRun::Attempt() {
+  uint64_t attempt;
   {
     absl::MutexLock lock(&mutex_);
     beginning_ = true;
+    claimed_ = dropped_ = false;
+    attempt = ++attempt_;
   }
-  BeginAttempt(session_.context());
+  try {
+    BeginAttempt(session_->context(), attempt);
+  } catch (...) {
+    return OutcomeOfThrow();
+  }
   absl::MutexLock lock(&mutex_);
   beginning_ = false;
   return std::exchange(ended_, std::nullopt);
+}
+
+std::optional<RetryOutcome> AsyncRun::OutcomeOfThrow() {
+  std::optional<RetryOutcome> ended;
+  bool failed;
+  {
+    absl::MutexLock lock(&mutex_);
+    beginning_ = false;
+    ended = std::exchange(ended_, std::nullopt);
+    // An answer that was given before stands; so does an end that another thread tells of at this
+    // moment, which drives on by itself.
+    failed = !claimed_ || (dropped_ && ended.has_value());
+    claimed_ = true;
+  }
+  if (failed) return Fail(StatusOfCurrentException());
+  LogThrow("start");
+  return ended;
+}
+
+bool AsyncRun::ClaimEnd(uint64_t attempt, bool dropped) {
+  absl::MutexLock lock(&mutex_);
+  if (attempt != attempt_ || claimed_) return false;
+  claimed_ = true;
+  dropped_ = dropped;
+  return true;
+}
+
+void AsyncRun::LogThrow(const char* who) const {
+  Logger()->error("event=callback_threw operation={} callback={} what=\"{}\"", operation_, who,
+                  WhatWasThrown());
 }
 
 void AsyncRun::AttemptDone(RetryOutcome outcome) {
@@ -45,7 +101,7 @@ void AsyncRun::AttemptDone(RetryOutcome outcome) {
       return;
     }
   }
-  Drive(session_.OnAttemptDone(outcome, Now()));
+  Drive([&](RetrySession& session) { return session.OnAttemptDone(outcome, Now()); });
 }
 
 void AsyncRun::Wait(MonotonicTime until) {
@@ -91,7 +147,9 @@ void AsyncRun::Wake(uint64_t wait, bool dropped) {
   }
   if (cancel_ != nullptr) cancel_->Detach(this);
   timers_.Cancel(timer);
-  Drive(dropped ? session_.Cancel(Now()) : session_.OnWaited(Now()));
+  Drive([&](RetrySession& session) {
+    return dropped ? session.Cancel(Now()) : session.OnWaited(Now());
+  });
 }
 
 }  // namespace marpc::retry_internal

@@ -2,6 +2,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -169,6 +171,110 @@ TEST_F(RetryAsyncTest, OnlyTheFirstCompletionCounts) {
                  }),
             1);
   kept(2);
+}
+
+// --- code of the program's own that throws
+
+constexpr char kThrown[] = "of the user's";
+void Throw() { throw std::runtime_error(kThrown); }
+
+TEST_F(RetryAsyncTest, AStartThatThrowsIsAnAttemptThatFailed) {
+  const Retry retry = Retry::WhenThrows<std::runtime_error>().Max(3).Log(nullptr);
+  int calls = 0;
+  EXPECT_EQ(*Run(retry.Sleep(absl::Milliseconds(1)),
+                 [&](RetryContext&, AsyncDone<int> complete) {
+                   if (++calls < 3) Throw();
+                   complete(calls);
+                 }),
+            3);
+  const absl::StatusOr<int> spent = Run(retry, [](RetryContext&, AsyncDone<int>) { Throw(); });
+  EXPECT_THROW(RethrowExceptionOf(spent.status()), std::runtime_error);
+}
+
+TEST_F(RetryAsyncTest, WhatAStartThatThrewHandedOnCompletesNothing) {
+  std::vector<AsyncDone<int>> kept;
+  EXPECT_EQ(*Run(retry_,
+                 [&](RetryContext&, AsyncDone<int> complete) {
+                   if (!kept.empty()) {
+                     kept.front()(7);
+                     return complete(2);
+                   }
+                   kept.push_back(std::move(complete));
+                   Throw();
+                 }),
+            2);
+}
+
+TEST_F(RetryAsyncTest, AStartThatThrowsAfterItsAnswerHasGivenIt) {
+  EXPECT_EQ(*Run(retry_,
+                 [&](RetryContext&, AsyncDone<int> complete) {
+                   complete(1);
+                   Throw();
+                 }),
+            1);
+}
+
+struct ThrowingListener final : RetryListener {
+  void OnRetry(RetryContext&) override { Throw(); }
+  void OnClose(RetryContext&) override {
+    ++closed;
+    Throw();
+  }
+  int closed = 0;
+};
+
+TEST_F(RetryAsyncTest, AListenerThatThrowsEndsTheRun) {
+  const auto listener = std::make_shared<ThrowingListener>();
+  const absl::StatusOr<int> result =
+      Run(retry_.Listener(listener), [](RetryContext&, AsyncDone<int>) {});
+  EXPECT_TRUE(absl::IsInternal(result.status())) << result.status();
+  EXPECT_THAT(std::string(result.status().message()), ::testing::HasSubstr(kThrown));
+  EXPECT_EQ(listener->closed, 1);
+  EXPECT_EQ(
+      *Run(retry_.Listener(listener), [](RetryContext&, AsyncDone<int> complete) { complete(1); }),
+      1);
+}
+
+TEST_F(RetryAsyncTest, APredicateThatThrowsOnAnotherThreadEndsTheRun) {
+  int asked = 0;
+  const Retry retry = Retry::When([&](const RetryContext&) {
+                        if (++asked == 2) Throw();
+                        return true;
+                      })
+                          .Max(5)
+                          .Sleep(absl::Milliseconds(1))
+                          .Log(nullptr);
+  const absl::StatusOr<int> result = Run(retry, [](RetryContext&, AsyncDone<int> complete) {
+    complete(absl::UnavailableError(""));  // the second one on the timers' thread
+  });
+  EXPECT_TRUE(absl::IsInternal(result.status())) << result.status();
+}
+
+TEST_F(RetryAsyncTest, AFallbackThatThrowsEndsTheRun) {
+  absl::Notification ended;
+  retry_.Max(1)
+      .Fallback([]() -> int {
+        Throw();
+        return 1;
+      })
+      .CallAsync<int>([](RetryContext&, AsyncDone<int>) {},
+                      [&](const absl::StatusOr<int>& answer) {
+                        EXPECT_TRUE(absl::IsInternal(answer.status())) << answer.status();
+                        ended.Notify();
+                      },
+                      timers_);
+  EXPECT_TRUE(ended.HasBeenNotified());
+}
+
+TEST_F(RetryAsyncTest, ADoneThatThrowsHarmsNobody) {
+  int done = 0;
+  EXPECT_NO_THROW(retry_.CallAsync<int>([](RetryContext&, AsyncDone<int> complete) { complete(1); },
+                                        [&](const absl::StatusOr<int>&) {
+                                          ++done;
+                                          Throw();
+                                        },
+                                        timers_));
+  EXPECT_EQ(done, 1);
 }
 
 TEST_F(RetryAsyncTest, AnUnusableRetryAnswersAtOnce) {
