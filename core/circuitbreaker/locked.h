@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "marpc/base/user_code.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/observe/log.h"
 
 namespace marpc {
 
@@ -18,7 +20,13 @@ void CircuitBreaker::Locked(Change change) {
   while (!unannounced_.empty()) {
     const std::vector<Transition> transitions = std::exchange(unannounced_, {});
     mutex_.unlock();
-    for (const Transition& transition : transitions) listener_(transition);
+    for (const Transition& transition : transitions) {
+      try {
+        listener_(transition);
+      } catch (...) {
+        Logger()->error("event=breaker_listener_threw what=\"{}\"", WhatWasThrown());
+      }
+    }
     mutex_.lock();
   }
   announcing_ = false;

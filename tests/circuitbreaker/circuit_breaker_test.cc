@@ -3,6 +3,7 @@
 #include <atomic>
 #include <barrier>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -301,6 +302,19 @@ TEST_F(CircuitBreakerTest, TheSnapshotSaysWhatAnOperatorAsks) {
   breaker_->Reset(clock_.Now());
   Fail(5);
   EXPECT_EQ(snapshot().next_probe_at - clock_.Now(), absl::Seconds(10));
+}
+
+TEST_F(CircuitBreakerTest, AListenerThatThrowsHarmsNeitherTheBreakerNorTheNextAnnouncement) {
+  int announced = 0;
+  breaker_ = std::make_unique<CircuitBreaker>(Settings(1), [&](const auto&) {
+    ++announced;
+    throw std::runtime_error("of the user's");
+  });
+  EXPECT_NO_THROW(Fail());
+  EXPECT_EQ(state(), BreakerState::kOpen);
+  EXPECT_NO_THROW(breaker_->Reset(clock_.Now()));
+  EXPECT_EQ(state(), BreakerState::kClosed);
+  EXPECT_EQ(announced, 2);
 }
 
 TEST_F(CircuitBreakerTest, RefusesSettingsThatCannotBeNamingKeyAndValue) {
