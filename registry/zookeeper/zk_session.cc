@@ -56,7 +56,19 @@ ZkStat ToZkStat(const Stat& stat) {
   return result;
 }
 
-void LogFromClient(const char* message) { Logger()->debug("zookeeper: {}", message); }
+// Why the client could not begin. The addresses are well-formed, so that these are what it says of
+// names that the resolver does not answer.
+std::string WhyNot(int error) {
+  const bool unknown = error == 0 || error == ENOENT || error == EINVAL;
+  return unknown ? "the host cannot be looked up" : std::strerror(error);
+}
+
+// The client logs between a failure and its own return, which errno tells of.
+void LogFromClient(const char* message) {
+  const int error = errno;
+  Logger()->debug("zookeeper: {}", message);
+  errno = error;
+}
 
 // The client calls back on its own threads. What it is given to hold is `this` and slots of
 // `slots_`, all of which live until zookeeper_close() has joined those threads, so no callback can
@@ -75,12 +87,13 @@ class ClientSession final : public ZkSession {
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
     // The client splits at the last colon, and would take brackets for a part of the address.
     const std::string hosts = absl::StrReplaceAll(options.hosts, {{"[", ""}, {"]", ""}});
+    errno = 0;
     handle_ = zookeeper_init2(hosts.c_str(), &ClientSession::OnEvent,
                               static_cast<int>(absl::ToInt64Milliseconds(options.timeout)), nullptr,
                               this, 0, &LogFromClient);
     if (handle_ == nullptr) {
       return absl::UnavailableError(
-          absl::StrCat("cannot begin to connect to ", options.hosts, ": ", std::strerror(errno)));
+          absl::StrCat("cannot begin to connect to ", options.hosts, ": ", WhyNot(errno)));
     }
     if (!options.auth.empty()) {
       zoo_add_auth(handle_, "digest", options.auth.data(), static_cast<int>(options.auth.size()),

@@ -46,6 +46,18 @@ TEST(RegistryAddressTest, AFolderIsAbsolute) {
   }
 }
 
+TEST(OpenRegistryTest, AServerThatCannotBeLookedUpIsSaidToBeSo) {
+  Settings settings;
+  settings.registry.address = "zookeeper://no-such-host.invalid:2181";
+  settings.registry.connect_timeout = absl::ZeroDuration();
+  auto registry = OpenRegistry(settings);
+  ASSERT_TRUE(registry.ok()) << registry.status();
+  EXPECT_TRUE(Eventually([&] {
+    return (*registry)->state().detail ==
+           "cannot begin to connect to no-such-host.invalid:2181: the host cannot be looked up";
+  })) << (*registry)->state().detail;
+}
+
 TEST(RegistryAddressTest, BadOnesNameTheFaultAndTheWayOut) {
   EXPECT_EQ(Parse("etcd://a:1").status(),
             absl::InvalidArgumentError("unknown registry scheme 'etcd' in 'etcd://a:1'; known: "
