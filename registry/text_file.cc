@@ -38,13 +38,16 @@ absl::Status MakeFolders(const std::string& path, absl::string_view base) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> NamesIn(const std::string& folder) {
+absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), &closedir);
-  if (dir == nullptr) return names;
+  if (dir == nullptr) return Failed(errno, "read the folder", folder);
+  errno = 0;
   while (const dirent* entry = readdir(dir.get())) {
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+    errno = 0;
   }
+  if (errno != 0) return Failed(errno, "read the folder", folder);
   return names;
 }
 

@@ -17,8 +17,8 @@ namespace marpc {
 // made is one below `base`: NotFound where `base` is not there. By default all may be made.
 absl::Status MakeFolders(const std::string& path, absl::string_view base = "");
 
-// What is in a folder, without names that begin with a dot. Empty where it cannot be read.
-std::vector<std::string> NamesIn(const std::string& folder);
+// What is in a folder, without names that begin with a dot. NotFound where there is no folder.
+absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder);
 
 // NotFound where there is none; ResourceExhausted for more than `limit` bytes.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path, size_t limit);

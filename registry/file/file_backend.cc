@@ -52,7 +52,7 @@ void FileBackend::TryConnect() {
 
 absl::Status FileBackend::Connect() {
   if (!ever_connected_) {
-    if (absl::Status made = MakeFolders(layout_.folder); !made.ok()) return made;
+    if (absl::Status made = MakeFolder(); !made.ok()) return made;
   }
   struct stat found;
   if (stat(layout_.folder.c_str(), &found) != 0) {
@@ -88,6 +88,15 @@ absl::Status FileBackend::Connect() {
   return absl::OkStatus();
 }
 
+absl::Status FileBackend::MakeFolder() const {
+  const std::string above = layout_.folder.substr(0, layout_.folder.rfind('/'));
+  if (!above.empty() && access(above.c_str(), F_OK) != 0 && errno == ENOENT) {
+    return absl::NotFoundError(absl::StrCat("registry.address: the folder ", above,
+                                            " does not exist; create it, or mend the path"));
+  }
+  return MakeFolders(layout_.folder, above);
+}
+
 void FileBackend::Lose(absl::string_view why) {
   if (!connected_) return;
   connected_ = false;
@@ -117,12 +126,12 @@ void FileBackend::CheckRegularly() {
     if (connected_ && !service.Armed()) ArmService(name);
     if (!connected_) return;
     RepairEntriesOf(name);
-    if (service.CheckMissing()) Report(name);
+    if (service.CheckDoubtful()) Report(name);
   }
 }
 
 void FileBackend::OnInotify() {
-  std::set<std::string> changed;
+  std::map<std::string, std::set<std::string>> changed;  // names of files, by service
   bool folder_event = false;
   bool all = false;
   for (const Inotify::Event& event : inotify_->Read()) {
@@ -130,8 +139,9 @@ void FileBackend::OnInotify() {
     if (event.watch == folder_watch_) folder_event = true;
     for (auto& [name, service] : services_) {
       if (!service.Watches(event.watch)) continue;
-      changed.insert(name);
+      std::set<std::string>& names = changed[name];
       if (event.name.empty()) continue;
+      names.insert(event.name);
       service.CheckEntry(event.name);
       if (event.mask & IN_CLOSE_WRITE) CheckSoon(name, event.name);
     }
@@ -144,8 +154,8 @@ void FileBackend::OnInotify() {
     } else if (!service.Armed()) {
       ArmSoon(name);
     } else if (changed.contains(name)) {
-      service.CheckGray();
-      RepairEntriesOf(name);
+      service.CheckGray().IgnoreError();  // CheckRegularly() looks again
+      RepairEntriesAt(name, changed[name]);
       Report(name);
     }
   }
@@ -176,9 +186,8 @@ FileService& FileBackend::ServiceOf(const std::string& name) {
 
 void FileBackend::ForgetIfUnused(const std::string& name) {
   const auto found = services_.find(name);
-  if (found == services_.end() || subscribed_.contains(name)) return;
-  for (const auto& [entry, own] : own_) {
-    if (entry->service == name) return;
+  if (found == services_.end() || subscribed_.contains(name) || EntriesOf(name) != own_at_.end()) {
+    return;
   }
   if (connected_) found->second.Disarm(*inotify_);
   services_.erase(found);
@@ -223,7 +232,7 @@ void FileBackend::Unwatch(const std::string& service) {
 
 void FileBackend::Report(const std::string& service) {
   if (!connected_ || !subscribed_.contains(service)) return;
-  const FileService& found = services_.at(service);
+  FileService& found = services_.at(service);
   // Gone by now, it would read as empty.
   if (!CheckFolder() || !found.Armed()) return;
   events_->OnReading(service, found.MakeReading());
@@ -254,8 +263,11 @@ void FileBackend::SetGray(const std::string& service, const Endpoint& endpoint, 
 void FileBackend::ClearGray(const std::string& service, Done done) {
   if (!CheckFolder()) return done(absl::UnavailableError("the folder is gone"));
   const std::string folder = layout_.Gray(service);
+  const absl::StatusOr<std::vector<std::string>> names = NamesIn(folder);
+  if (absl::IsNotFound(names.status())) return done(Answer(absl::OkStatus()));
+  if (!names.ok()) return done(Answer(names.status()));
   absl::Status status;
-  for (const std::string& name : NamesIn(folder)) {
+  for (const std::string& name : *names) {
     const std::string path = absl::StrCat(folder, "/", name);
     if (unlink(path.c_str()) != 0 && errno != ENOENT) {
       status.Update(absl::ErrnoToStatus(errno, absl::StrCat("cannot remove '", path, "'")));
@@ -269,6 +281,7 @@ void FileBackend::Stop() {
   inotify_.reset();
   connected_ = false;
   // Closed, they count as dead, and whoever sees them removes them.
+  own_at_.clear();
   own_.clear();
   withdrawing_.clear();
 }

@@ -24,7 +24,7 @@ namespace marpc {
 // of it, so what is missing is made again only so much later.
 inline constexpr absl::Duration kFolderPatience = absl::Milliseconds(100);
 
-// The folder is made at the start, with those above it. When it vanishes later, that is an outage
+// The folder is made at the start, but none above it. When it vanishes later, that is an outage
 // until someone puts it (or another) back; it is not made again, as it may only have been moved
 // away.
 class FileBackend final : public Backend {
@@ -55,10 +55,13 @@ class FileBackend final : public Backend {
     Done done;
   };
   using OwnEntries = std::map<std::shared_ptr<Entry>, Own>;
+  // By path.
+  using OwnPaths = std::map<std::string, std::shared_ptr<Entry>>;
 
   // The folder as a whole.
   void TryConnect();
   absl::Status Connect();
+  absl::Status MakeFolder() const;
   void Lose(absl::string_view why);
   // False, and lost, when the folder is not the one that is watched.
   bool CheckFolder();
@@ -76,7 +79,11 @@ class FileBackend final : public Backend {
   std::string PathOf(const Entry& entry) const;
   void Place(const std::shared_ptr<Entry>& entry, Own& own);
   void OnNotPlaced(const std::shared_ptr<Entry>& entry, Own& own, const absl::Status& why);
+  // The first of the service's own entries; own_at_.end() where there is none.
+  OwnPaths::const_iterator EntriesOf(const std::string& service) const;
   void RepairEntriesOf(const std::string& service);
+  void RepairEntriesAt(const std::string& service, const std::set<std::string>& file_names);
+  void RepairIfGone(const std::string& path, const std::shared_ptr<Entry>& entry);
   void Repair(const std::shared_ptr<Entry>& entry);
   void FinishWithdrawal(Withdrawal withdrawal);
   absl::Status Answer(absl::Status status);
@@ -98,6 +105,7 @@ class FileBackend final : public Backend {
   std::set<std::string> arming_;
   std::set<std::string> warned_services_;
   OwnEntries own_;
+  OwnPaths own_at_;
   std::vector<Withdrawal> withdrawing_;  // until the folder is back
 };
 

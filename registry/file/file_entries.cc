@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "marpc/observe/log.h"
 #include "marpc/registry/file/file_backend.h"
@@ -25,6 +26,7 @@ std::string FileBackend::PathOf(const Entry& entry) const {
 
 void FileBackend::Enter(std::shared_ptr<Entry> entry) {
   Own& own = own_[entry];
+  own_at_.emplace(PathOf(*entry), entry);
   own.retry_delay = kFirstPlaceRetry;
   if (connected_) Place(entry, own);
   ServiceOf(entry->service);
@@ -61,13 +63,33 @@ void FileBackend::OnNotPlaced(const std::shared_ptr<Entry>& entry, Own& own,
   own.retry_delay = std::min(own.retry_delay * 2, kLastPlaceRetry);
 }
 
+FileBackend::OwnPaths::const_iterator FileBackend::EntriesOf(const std::string& service) const {
+  const std::string folder = absl::StrCat(layout_.Providers(service), "/");
+  const auto first = own_at_.lower_bound(folder);
+  return first != own_at_.end() && absl::StartsWith(first->first, folder) ? first : own_at_.end();
+}
+
 void FileBackend::RepairEntriesOf(const std::string& service) {
-  for (auto& [entry, own] : own_) {
-    if (entry->service != service || !entry->registered.load() || own.repair_due) continue;
-    if (own.file.InPlace(PathOf(*entry))) continue;
-    own.repair_due = true;
-    own.retry = loop_.After(kFolderPatience, [this, entry = entry] { Repair(entry); });
+  for (auto at = EntriesOf(service); at != own_at_.end(); ++at) {
+    if (at->second->service != service) break;
+    RepairIfGone(at->first, at->second);
   }
+}
+
+void FileBackend::RepairEntriesAt(const std::string& service,
+                                  const std::set<std::string>& file_names) {
+  const std::string folder = layout_.Providers(service);
+  for (const std::string& name : file_names) {
+    const auto at = own_at_.find(absl::StrCat(folder, "/", name));
+    if (at != own_at_.end()) RepairIfGone(at->first, at->second);
+  }
+}
+
+void FileBackend::RepairIfGone(const std::string& path, const std::shared_ptr<Entry>& entry) {
+  Own& own = own_.at(entry);
+  if (!entry->registered.load() || own.repair_due || own.file.InPlace(path)) return;
+  own.repair_due = true;
+  own.retry = loop_.After(kFolderPatience, [this, entry] { Repair(entry); });
 }
 
 void FileBackend::Repair(const std::shared_ptr<Entry>& entry) {
@@ -85,6 +107,7 @@ void FileBackend::Withdraw(std::shared_ptr<Entry> entry, Done done) {
   entry->registered.store(false);
   auto found = own_.extract(entry);
   if (found.empty()) return done(absl::OkStatus());
+  own_at_.erase(PathOf(*entry));
   loop_.CancelTimer(found.mapped().retry);
   const std::string service = entry->service;
   FinishWithdrawal({std::move(entry), std::move(found.mapped()), std::move(done)});

@@ -59,8 +59,12 @@ absl::Status FileService::Arm(Inotify& inotify) {
   }
   providers_inode_ = InodeOf(providers);
   gray_inode_ = InodeOf(gray);
-  CheckAllEntries();
-  CheckGray();
+  absl::Status read = CheckAllEntries();
+  read.Update(CheckGray());
+  if (!read.ok()) {
+    providers_inode_ = gray_inode_ = 0;
+    return read;
+  }
   ForgetOldLeft();
   return absl::OkStatus();
 }
@@ -77,20 +81,22 @@ bool FileService::Armed() const {
          InodeOf(layout_.Gray(name_)) == gray_inode_;
 }
 
-void FileService::CheckAllEntries() {
-  std::set<std::string> names;
+absl::Status FileService::CheckAllEntries() {
+  absl::StatusOr<std::vector<std::string>> found = NamesIn(layout_.Providers(name_));
+  if (!found.ok()) return found.status();
+  std::set<std::string> names(found->begin(), found->end());
   for (const auto& [name, seen] : seen_) names.insert(name);
-  for (std::string& name : NamesIn(layout_.Providers(name_))) names.insert(std::move(name));
   for (const std::string& name : names) CheckEntry(name);
+  return absl::OkStatus();
 }
 
-bool FileService::CheckMissing() {
-  bool changed = false;
-  std::vector<std::string> missing;
+bool FileService::CheckDoubtful() {
+  bool changed = gray_unreadable_ && CheckGray().ok();
+  std::vector<std::string> doubtful;
   for (const auto& [name, seen] : seen_) {
-    if (!seen.missing_since.is_infinite()) missing.push_back(name);
+    if (seen.unreadable || !seen.missing_since.is_infinite()) doubtful.push_back(name);
   }
-  for (const std::string& name : missing) changed |= CheckEntry(name);
+  for (const std::string& name : doubtful) changed |= CheckEntry(name);
   return changed;
 }
 
@@ -105,19 +111,33 @@ bool FileService::OnMissing(const std::string& file_name) {
   return true;
 }
 
+// The entry may be as good as ever: this process may have no descriptor left to open it with.
+void FileService::OnUnreadable(const std::string& file_name, const std::string& path,
+                               const absl::Status& why) {
+  if (!std::exchange(seen_[file_name].unreadable, true)) events_.OnBadEntry(path, why);
+}
+
 bool FileService::CheckEntry(const std::string& file_name) {
   if (absl::StartsWith(file_name, ".")) return false;
   const std::string path = absl::StrCat(layout_.Providers(name_), "/", file_name);
   absl::StatusOr<EntryProbe> probe = ProbeEntry(path);
   if (absl::IsNotFound(probe.status())) return OnMissing(file_name);
-  const auto known = seen_.find(file_name);
-  if (probe.ok() && probe->alive && known != seen_.end() &&
-      known->second.version == probe->version && known->second.missing_since.is_infinite()) {
+  if (!probe.ok()) {
+    OnUnreadable(file_name, path, probe.status());
     return false;
   }
-  const absl::StatusOr<std::string> text = probe.ok()
-                                               ? ReadAll(probe->fd.get(), path, kMaxRecordBytes)
-                                               : absl::StatusOr<std::string>(probe.status());
+  const auto known = seen_.find(file_name);
+  if (probe->alive && known != seen_.end() && known->second.version == probe->version &&
+      known->second.missing_since.is_infinite()) {
+    known->second.unreadable = false;
+    return false;
+  }
+  const absl::StatusOr<std::string> text = ReadAll(probe->fd.get(), path, kMaxRecordBytes);
+  // ResourceExhausted: it is too long.
+  if (!text.ok() && !absl::IsResourceExhausted(text.status())) {
+    OnUnreadable(file_name, path, text.status());
+    return false;
+  }
   absl::StatusOr<Instance> instance =
       text.ok() ? ParseEntry(name_, file_name, *text) : absl::StatusOr<Instance>(text.status());
   if (instance.ok() && !probe->alive) {
@@ -126,7 +146,7 @@ bool FileService::CheckEntry(const std::string& file_name) {
     return true;
   }
   Seen seen;
-  if (probe.ok()) seen.version = probe->version;
+  seen.version = probe->version;
   if (instance.ok()) {
     seen.instance = *std::move(instance);
   } else if (known == seen_.end() || known->second.instance.has_value() ||
@@ -145,10 +165,13 @@ void FileService::RemoveDead(const std::string& path, const std::string& owner) 
   if (!status.ok()) dead_.insert(owner);
 }
 
-void FileService::CheckGray() {
-  gray_marks_.clear();
+absl::Status FileService::CheckGray() {
   const std::string folder = layout_.Gray(name_);
-  for (const std::string& name : NamesIn(folder)) {
+  const absl::StatusOr<std::vector<std::string>> names = NamesIn(folder);
+  gray_unreadable_ = !names.ok();
+  if (!names.ok()) return names.status();
+  gray_marks_.clear();
+  for (const std::string& name : *names) {
     absl::StatusOr<Endpoint> endpoint = DecodeEndpointName(name);
     if (endpoint.ok()) {
       gray_marks_.insert(*std::move(endpoint));
@@ -156,12 +179,15 @@ void FileService::CheckGray() {
       events_.OnBadEntry(absl::StrCat(folder, "/", name), endpoint.status());
     }
   }
+  return absl::OkStatus();
 }
 
 void FileService::ForgetOldLeft() {
   const std::string folder = layout_.Left(name_);
   const absl::Time limit = absl::Now() - kLeftMemory;
-  for (const std::string& name : NamesIn(folder)) {
+  const absl::StatusOr<std::vector<std::string>> names = NamesIn(folder);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
     const std::string path = absl::StrCat(folder, "/", name);
     struct stat found;
     if (stat(path.c_str(), &found) == 0 && absl::TimeFromTimespec(found.st_mtim) < limit) {
@@ -170,14 +196,20 @@ void FileService::ForgetOldLeft() {
   }
 }
 
-Reading FileService::MakeReading() const {
+Reading FileService::MakeReading() {
   Reading reading;
   reading.gray_marks = gray_marks_;
-  reading.left = dead_;
-  for (const std::string& name : NamesIn(layout_.Left(name_))) {
-    absl::StatusOr<std::string> owner = DecodeName(name);
-    if (owner.ok()) reading.left.insert(*std::move(owner));
+  const absl::StatusOr<std::vector<std::string>> names = NamesIn(layout_.Left(name_));
+  // Without the folder nobody has left. Where it cannot be read, those who had left before have.
+  if (names.ok() || absl::IsNotFound(names.status())) left_.clear();
+  if (names.ok()) {
+    for (const std::string& name : *names) {
+      absl::StatusOr<std::string> owner = DecodeName(name);
+      if (owner.ok()) left_.insert(*std::move(owner));
+    }
   }
+  reading.left = left_;
+  reading.left.insert(dead_.begin(), dead_.end());
   for (const auto& [name, seen] : seen_) {
     if (!seen.instance.has_value()) continue;
     if (!seen.missing_since.is_infinite() && reading.left.contains(seen.instance->owner)) continue;

@@ -38,22 +38,26 @@ class FileService {
   // Looks at one entry again, and removes it where its owner is dead. Answers whether that may have
   // changed a reading.
   bool CheckEntry(const std::string& file_name);
-  // Looks again at those that have vanished and were not believed to have.
-  bool CheckMissing();
-  void CheckGray();
+  // Looks again at those that have vanished and were not believed to have, and at what could not
+  // be read. Answers as CheckEntry().
+  bool CheckDoubtful();
+  // Where the marks cannot be read, those that were read before stay.
+  absl::Status CheckGray();
 
   // What is known now.
-  Reading MakeReading() const;
+  Reading MakeReading();
 
  private:
   struct Seen {
     FileVersion version;
     std::optional<Instance> instance;  // none: it cannot be read
     MonotonicTime missing_since = MonotonicTime::InfiniteFuture();
+    bool unreadable = false;  // at the latest look, for a reason that says nothing of the entry
   };
 
-  void CheckAllEntries();
+  absl::Status CheckAllEntries();
   bool OnMissing(const std::string& file_name);
+  void OnUnreadable(const std::string& file_name, const std::string& path, const absl::Status& why);
   void RemoveDead(const std::string& path, const std::string& owner);
   void ForgetOldLeft();
 
@@ -67,8 +71,10 @@ class FileService {
   ino_t gray_inode_ = 0;
   std::map<std::string, Seen> seen_;  // by file name
   std::set<Endpoint> gray_marks_;
+  bool gray_unreadable_ = false;
   std::set<std::string> bad_marks_;  // by file name: warned of
   std::set<std::string> dead_;       // owners, also where left/ cannot be written
+  std::set<std::string> left_;       // owners, as left/ was last read
 };
 
 }  // namespace marpc

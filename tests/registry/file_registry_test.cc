@@ -199,6 +199,7 @@ TEST_F(FileRegistryTest, AFolderMovedAwayIsAnOutageAndBackItsEnd) {
 
 TEST_F(FileRegistryTest, AFolderAboveMovedAwayIsNoticedToo) {
   const std::string above = temporary_ / "above";
+  fs::create_directory(above);
   Settings settings;
   settings.registry.address = "file:" + above + "/registry";
   auto registry = *OpenRegistry(settings);
@@ -298,7 +299,38 @@ TEST_F(FileRegistryTest, AFolderThatCannotBeMadeIsAnOutageWithItsReason) {
   EXPECT_THAT((*registry)->state().detail, HasSubstr("file/below"));
   auto lease = (*registry)->Register(kService, MakeInstance("127.0.0.1:2"));
   fs::remove(temporary_ / "file");
+  fs::create_directory(temporary_ / "file");
   EXPECT_TRUE(Eventually([&] { return (*lease)->registered(); }));
+}
+
+TEST_F(FileRegistryTest, AFolderAboveIsNotMade) {
+  const std::string above = temporary_ / "no/such/place";
+  Settings settings = MakeSettings();
+  settings.registry.address = "file:" + above + "/registry";
+  auto registry = *OpenRegistry(settings);
+  ASSERT_TRUE(
+      Eventually([&] { return registry->state().connection == RegistryState::Connection::kLost; }));
+  EXPECT_EQ(registry->state().detail, "registry.address: the folder " + above +
+                                          " does not exist; create it, or mend the path");
+  EXPECT_FALSE(fs::exists(temporary_ / "no"));
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:2"));
+  fs::create_directories(above);
+  EXPECT_TRUE(Eventually([&] { return (*lease)->registered(); }));
+}
+
+TEST_F(FileRegistryTest, OfManyEntriesThoseThatAreGoneAreRepaired) {
+  auto registry = Open();
+  std::vector<std::unique_ptr<Lease>> leases;
+  for (int i = 1; i <= 20; ++i) {
+    leases.push_back(*registry->Register(kService, MakeInstance("127.0.0.1:" + std::to_string(i))));
+  }
+  for (const auto& lease : leases) ASSERT_TRUE(Eventually([&] { return lease->registered(); }));
+  for (const char* gone : {"127.0.0.1:3", "127.0.0.1:17"}) fs::remove(EntryPath(gone));
+  EXPECT_TRUE(Eventually([&] { return registry->state().repaired_entries == 2; }));
+  for (int i = 1; i <= 20; ++i) {
+    EXPECT_TRUE(
+        Eventually([&] { return fs::exists(EntryPath("127.0.0.1:" + std::to_string(i))); }));
+  }
 }
 
 TEST_F(FileRegistryTest, AColdStartInAnOutageUsesTheListOnDisk) {
