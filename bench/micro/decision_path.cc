@@ -56,7 +56,8 @@ struct Service {
     policy->settings.retry.total_timeout = absl::Seconds(10);
     policy->settings.circuit_breaker.enabled = true;
     policy->idempotent = true;
-    policy->breakers.shared = {std::make_shared<CircuitBreaker>(policy->settings.circuit_breaker)};
+    policy->breakers.shared.push_back(
+        {"bench.Service", std::make_shared<CircuitBreaker>(policy->settings.circuit_breaker)});
     policy->budget =
         std::make_shared<RetryBudget>(policy->settings.retry.budget, Clock::Real().Now());
     state->methods.push_back(policy);
