@@ -39,6 +39,14 @@ class FileServiceTest : public testing::Test, protected Backend::Events {
  protected:
   FileServiceTest() { EXPECT_TRUE(MakeFolders(layout_.folder).ok()); }
 
+  // UBSan looks at a type once, and needs a descriptor for it.
+  void SetUp() override {
+    Backend::Events& events = *this;
+    events.OnRepaired("", "");
+    events.OnBadEntry("", absl::OkStatus());
+    bad_entries_ = 0;
+  }
+
   void OnConnection(RegistryState::Connection, absl::string_view) override {}
   void OnReading(const std::string&, Reading) override {}
   void OnBadEntry(absl::string_view, const absl::Status&) override { ++bad_entries_; }
