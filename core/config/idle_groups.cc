@@ -1,6 +1,7 @@
 #include "marpc/config/idle_groups.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -60,7 +61,9 @@ class IdleGroups {
   void Check(const AssignmentGroup& group, const IsSet& is_set) {
     std::set<const Key*> told;
     for (const Assignment& given : group.assignments) {
-      const Key* on = SwitchOf(*given.key);
+      const auto [found, first] = switches_.try_emplace(given.key);
+      if (first) found->second = SwitchOf(*given.key);
+      const Key* on = found->second;
       if (on == nullptr || told.contains(on) || is_set(on->name)) continue;
       const bool of_a_policy =
           std::any_of(file_.retry_policies.begin(), file_.retry_policies.end(),
@@ -74,6 +77,7 @@ class IdleGroups {
   }
 
   const FileAssignments& file_;
+  std::map<const Key*, const Key*> switches_;  // as they were looked up
   std::vector<std::string> warnings_;
 };
 

@@ -25,7 +25,7 @@ namespace {
 
 // Of all values together. A key at the top is read once, and a named policy once for each who
 // refers to it.
-constexpr size_t kMaxExpandedBytes = 64 * kMaxYamlBytes;
+constexpr size_t kMaxFileBytesExpanded = 64 * kMaxYamlBytes;
 
 class Loader {
  public:
@@ -129,10 +129,10 @@ class Loader {
     if (node.kind == YamlNode::Kind::kScalar) {
       absl::StatusOr<std::string> expanded = ExpandEnvironment(node.scalar, options_.environment);
       if (expanded.ok()) expanded_bytes_ += expanded->size();
-      if (expanded_bytes_ > kMaxExpandedBytes) {
+      if (expanded_bytes_ > kMaxFileBytesExpanded) {
         expanded = absl::InvalidArgumentError(
             absl::StrCat("with its environment variables the file is longer than ",
-                         kMaxExpandedBytes, " bytes"));
+                         kMaxFileBytesExpanded, " bytes"));
       }
       if (expanded.ok() && !IsText(*expanded)) {
         expanded = absl::InvalidArgumentError(

@@ -7,14 +7,6 @@
 
 namespace marpc {
 
-bool Bulkhead::TakePlace() {
-  int taken = under_way_.load();
-  do {
-    if (taken >= max_concurrent_) return false;
-  } while (!under_way_.compare_exchange_weak(taken, taken + 1));
-  return true;
-}
-
 bool Bulkhead::TryEnter() { return waiting_.load() == 0 && TakePlace(); }
 
 std::shared_ptr<Bulkhead::Waiting> Bulkhead::Queue() {
@@ -48,7 +40,7 @@ bool Bulkhead::StopWaiting(const Waiting& waiting) {
 }
 
 void Bulkhead::Leave() {
-  --under_way_;
+  places_.GiveBack();
   while (waiting_.load() > 0) {
     std::shared_ptr<Waiting> next;
     {

@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "marpc/base/plain_mutex.h"
 #include "marpc/filter/pending_answer.h"
+#include "marpc/limit/places.h"
 
 namespace marpc {
 
@@ -43,18 +44,18 @@ class Bulkhead {
   bool StopWaiting(const Waiting& waiting);
   void Leave();
 
-  int under_way() const { return under_way_.load(std::memory_order_relaxed); }
+  int under_way() const { return places_.taken(); }
   int waiting() const { return waiting_.load(std::memory_order_relaxed); }
   int max_concurrent() const { return max_concurrent_; }
 
  private:
-  bool TakePlace();
+  bool TakePlace() { return places_.TryTake(max_concurrent_); }
 
   const int max_concurrent_;
   const int max_waiting_;
   // One of two sees the other: who queues counts itself, then looks for a place; who leaves gives
   // its place back, then looks for those who wait.
-  std::atomic<int> under_way_{0};
+  Places places_;
   std::atomic<int> waiting_{0};
   PlainMutex mutex_;
   std::deque<std::shared_ptr<Waiting>> line_ ABSL_GUARDED_BY(mutex_);

@@ -100,6 +100,8 @@ class CallGate {
   // A call has ended. `latency`, from Arrive() or OnTurn() on, moves automatic limits; none where
   // the call says nothing of what the provider can do: it was not run, or failed early.
   void Leave(Method& method, std::optional<absl::Duration> latency, MonotonicTime now);
+  // How a call is refused that there is no room for: here, or in what comes after the gate.
+  Refusal Overloaded(std::string why) const;
   // Refuses those whose wait is over.
   void Expire(MonotonicTime now);
 
@@ -129,7 +131,6 @@ class CallGate {
                                    TakenRates& taken);
   // Null: the places were taken. Else the limit that has none.
   const LimitedCalls* TakePlaces(Method& method, Priority priority);
-  Refusal Overloaded(std::string why) const;
   Refusal WaitIsOver(const Entry& entry) const;
   // Gives free places to those who wait.
   void Serve(MonotonicTime now);

@@ -3,7 +3,6 @@
 #define MARPC_LIMIT_LIMITED_CALLS_H_
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "marpc/config/limit_settings.h"
 #include "marpc/limit/gradient_limit.h"
+#include "marpc/limit/places.h"
 
 namespace marpc {
 
@@ -24,14 +24,9 @@ class LimitedCalls {
 
   // `share`, in (0, 1]: the part of the limit that this kind of call may fill, at least one call.
   bool TryTake(double share) {
-    const int most = std::max(1, static_cast<int>(limit() * share));
-    int taken = under_way_.load();
-    do {
-      if (taken >= most) return false;
-    } while (!under_way_.compare_exchange_weak(taken, taken + 1));
-    return true;
+    return places_.TryTake(std::max(1, static_cast<int>(limit() * share)));
   }
-  void GiveBack() { --under_way_; }
+  void GiveBack() { places_.GiveBack(); }
   // What a call that is about to be given back says of the limit.
   void OnCall(absl::Duration latency, MonotonicTime now) {
     if (gradient_ != nullptr) gradient_->OnCall(latency, under_way(), now);
@@ -40,13 +35,13 @@ class LimitedCalls {
   const std::string& name() const { return name_; }
   int limit() const { return gradient_ != nullptr ? gradient_->limit() : fixed_; }
   bool automatic() const { return gradient_ != nullptr; }
-  int under_way() const { return under_way_.load(std::memory_order_relaxed); }
+  int under_way() const { return places_.taken(); }
 
  private:
   const std::string name_;
   const int fixed_;
   std::unique_ptr<GradientLimit> gradient_;  // null: fixed
-  std::atomic<int> under_way_{0};
+  Places places_;
 };
 
 }  // namespace marpc

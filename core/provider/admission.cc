@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "marpc/base/clock.h"
-#include "marpc/base/error.h"
 #include "marpc/base/random.h"
 #include "marpc/observe/log.h"
 
@@ -37,16 +36,6 @@ void Admission::WarnOfUnusedNames() const {
 absl::Duration PushbackOf(const CallGate::Refusal& refusal) {
   if (refusal.spread <= absl::ZeroDuration()) return refusal.retry_after;
   return refusal.retry_after + RandomSource::OfThisThread().Uniform() * refusal.spread;
-}
-
-CallGate::Refusal QueueIsFull(const ProviderLimitSettings& settings) {
-  CallGate::Refusal refusal;
-  refusal.reason = reason::kOverloaded;
-  refusal.message =
-      "every thread is busy and the queue is full (provider.threads, provider.maxQueued)";
-  refusal.retry_after = settings.pushback / 2;
-  refusal.spread = settings.pushback;
-  return refusal;
 }
 
 }  // namespace marpc

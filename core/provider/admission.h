@@ -36,8 +36,6 @@ class Admission {
 // What a refused caller is told to wait: `retry_after` and a part of `spread` that chance draws.
 // Zero: nothing.
 absl::Duration PushbackOf(const CallGate::Refusal& refusal);
-// That of a call that finds the queue for the threads full.
-CallGate::Refusal QueueIsFull(const ProviderLimitSettings& settings);
 
 }  // namespace marpc
 

@@ -56,6 +56,14 @@ class Gate {
   bool open_ = false;
 };
 
+// A handler that answers once the gate is open.
+inline auto Behind(Gate& gate) {
+  return [&gate](auto&&...) {
+    gate.Pass();
+    return absl::OkStatus();
+  };
+}
+
 }  // namespace marpc::testing
 
 #endif  // MARPC_TESTS_PROVIDER_GATE_H_

@@ -247,10 +247,7 @@ TEST(HandlerCalls, FullQueueIsRefusedInMarpcsNameAndTheRestIsServed) {
   settings.provider.max_queued = 1;
   Serving serving(settings);
   Gate gate;
-  serving.handler().OnDelay([&](ServerCall&, const demo::DelayRequest&, demo::HelloReply*) {
-    gate.Pass();
-    return absl::OkStatus();
-  });
+  serving.handler().OnDelay(Behind(gate));
   serving.Start();
   std::thread running([&] { EXPECT_TRUE(serving.Delay().ok()); });
   ASSERT_TRUE(gate.WaitForArrivals(1));

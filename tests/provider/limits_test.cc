@@ -132,10 +132,7 @@ TEST(ProviderLimits, ManyClientsAtOnceNeverRunMoreThanMayAndWaitersAreServed) {
 TEST(ProviderLimits, ACallWaitsForAPlaceAndRuns) {
   Serving serving(Limited("maxConcurrent: 1, maxWaiting: 1, maxWait: 30s"));
   Gate gate;
-  serving.handler().OnDelay([&](ServerCall&, const demo::DelayRequest&, demo::HelloReply*) {
-    gate.Pass();
-    return absl::OkStatus();
-  });
+  serving.handler().OnDelay(Behind(gate));
   serving.Start();
   std::thread first([&] { EXPECT_TRUE(serving.Delay().ok()); });
   ASSERT_TRUE(gate.WaitForArrivals(1));
@@ -185,10 +182,7 @@ TEST(ProviderLimits, AWaitEndsByItselfThoughNoPlaceBecomesFree) {
 TEST(ProviderLimits, MetadataSaysWhatIsShedFirst) {
   Serving serving(Limited("maxConcurrent: 2, normalShare: 100, sheddableShare: 50"));
   Gate gate;
-  serving.handler().OnDelay([&](ServerCall&, const demo::DelayRequest&, demo::HelloReply*) {
-    gate.Pass();
-    return absl::OkStatus();
-  });
+  serving.handler().OnDelay(Behind(gate));
   serving.Start();
   std::thread first([&] { EXPECT_TRUE(serving.Delay().ok()); });
   ASSERT_TRUE(gate.WaitForArrivals(1));
@@ -261,10 +255,7 @@ TEST(ProviderLimits, AFullQueueForThreadsGivesPlacesBackAndSaysWhenToComeBack) {
   settings.provider.max_queued = 1;
   Serving serving(settings);
   Gate gate;
-  serving.handler().OnDelay([&](ServerCall&, const demo::DelayRequest&, demo::HelloReply*) {
-    gate.Pass();
-    return absl::OkStatus();
-  });
+  serving.handler().OnDelay(Behind(gate));
   serving.Start();
   std::thread running([&] { EXPECT_TRUE(serving.Delay().ok()); });
   ASSERT_TRUE(gate.WaitForArrivals(1));

@@ -3,8 +3,6 @@
 #ifndef TESTS_SUPPORT_RESETTING_SERVER_H_
 #define TESTS_SUPPORT_RESETTING_SERVER_H_
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,32 +12,24 @@
 #include <string>
 #include <thread>
 
+#include "tests/support/loopback_listener.h"
+
 namespace marpc::testing {
 
 class ResettingServer {
  public:
   // `code` is RFC 9113's: 2 INTERNAL_ERROR, 8 CANCEL ...
-  explicit ResettingServer(uint8_t code)
-      : code_(code), fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-    socklen_t size = sizeof(address);
-    getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    listen(fd_, 16);
+  explicit ResettingServer(uint8_t code) : code_(code) {
     thread_ = std::thread([this] { Accept(); });
   }
   ~ResettingServer() {
-    shutdown(fd_, SHUT_RDWR);
+    listener_.Stop();
     // The connection that is being served ends its thread, too.
     if (const int one = connection_.load(); one >= 0) shutdown(one, SHUT_RDWR);
     thread_.join();
-    close(fd_);
   }
 
-  std::string endpoint() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string endpoint() const { return listener_.endpoint(); }
   int arrivals() const { return arrivals_.load(); }
 
  private:
@@ -47,7 +37,7 @@ class ResettingServer {
   static constexpr uint8_t kHeaders = 1, kReset = 3, kSettings = 4, kAck = 1;
 
   void Accept() {
-    for (int one; (one = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
+    for (int one; (one = listener_.Accept()) >= 0;) {
       connection_.store(one);
       Serve(one);
       connection_.store(-1);
@@ -83,8 +73,7 @@ class ResettingServer {
   }
 
   const uint8_t code_;
-  const int fd_;
-  int port_ = 0;
+  const LoopbackListener listener_;
   std::atomic<int> connection_{-1};
   std::atomic<int> arrivals_{0};
   std::thread thread_;

@@ -146,7 +146,8 @@ void HandlerService::RunSoon(std::unique_ptr<HandlerCall> call) {
       })) {
     (void)call.release();  // the task's now
   } else {
-    call->Refuse(QueueIsFull(shared_.admission.settings()));
+    call->Refuse(shared_.admission.gate().Overloaded(
+        "every thread is busy and the queue is full (provider.threads, provider.maxQueued)"));
   }
 }
 
