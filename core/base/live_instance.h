@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/endpoint.h"
+#include "marpc/base/even_share.h"
 
 namespace marpc {
 
@@ -69,6 +70,17 @@ class LiveInstance {
   // two above answer false from now on. True when it had been unreachable.
   bool Retire() { return failures_in_row_.exchange(kRetired, std::memory_order_relaxed) > 0; }
 
+  // Since when this consumer has been using it without a break (loadbalance/slow_start.h); 0: no
+  // slow start has seen it.
+  MonotonicTime in_use_since() const {
+    return MonotonicTime::FromNanos(in_use_since_nanos_.load(std::memory_order_relaxed));
+  }
+  void set_in_use_since(MonotonicTime since) {
+    in_use_since_nanos_.store(since.nanos(), std::memory_order_relaxed);
+  }
+  // The turns that it takes in a slow start.
+  EvenShare& turns() { return turns_; }
+
  private:
   static constexpr int kOvertakenTooOften = 5;
   static constexpr int kRetired = std::numeric_limits<int>::min();
@@ -77,6 +89,8 @@ class LiveInstance {
   std::atomic<int64_t> avoid_until_nanos_{0};
   std::atomic<int> failures_in_row_{0};
   std::atomic<int> overtaken_in_row_{0};
+  std::atomic<int64_t> in_use_since_nanos_{0};
+  EvenShare turns_;
 };
 
 }  // namespace marpc

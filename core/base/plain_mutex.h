@@ -16,6 +16,7 @@ namespace marpc {
 class ABSL_LOCKABLE PlainMutex {
  public:
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  bool try_lock() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) { return mutex_.try_lock(); }
   void unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
 
  private:

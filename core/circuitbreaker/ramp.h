@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "marpc/base/clock.h"
+#include "marpc/base/even_share.h"
 #include "marpc/config/breaker_settings.h"
 
 namespace marpc {
@@ -16,7 +17,7 @@ class Ramp {
  public:
   void Start(const BreakerRules& rules, MonotonicTime now) {
     started_at_ = now;
-    credit_ = 1 - Share(rules, now);  // so that the first call is let through
+    admitted_.StartOver(Share(rules, now));
   }
   bool Over(const BreakerRules& rules, MonotonicTime now) const {
     return now - started_at_ >= rules.ramp_up;
@@ -28,18 +29,13 @@ class Ramp {
         std::clamp(absl::FDivDuration(now - started_at_, rules.ramp_up), 0.0, 1.0);
     return from + (1 - from) * passed;
   }
-  // Lets exactly the share of the calls through, evenly spread.
   bool Admit(const BreakerRules& rules, MonotonicTime now) {
-    constexpr double kRounding = 1e-9;
-    credit_ += Share(rules, now);
-    if (credit_ < 1 - kRounding) return false;
-    credit_ -= 1;
-    return true;
+    return admitted_.Take(Share(rules, now));
   }
 
  private:
   MonotonicTime started_at_;
-  double credit_ = 0;
+  EvenShare admitted_;
 };
 
 }  // namespace marpc

@@ -47,9 +47,10 @@ struct ServiceBreakers::Group {
   absl::flat_hash_map<const LiveInstance*, std::shared_ptr<OfInstance>> kept;
 };
 
-ServiceBreakers::ServiceBreakers(std::string service, Listener listener)
+ServiceBreakers::ServiceBreakers(std::string service, Listener listener, OnBack on_back)
     : service_(std::move(service)),
-      listener_(std::make_shared<const Listener>(std::move(listener))) {}
+      listener_(std::make_shared<const Listener>(std::move(listener))),
+      on_back_(std::make_shared<const OnBack>(std::move(on_back))) {}
 
 MethodBreakers ServiceBreakers::For(const Method& method, const CircuitBreakerSettings& settings,
                                     const CircuitBreakerSettings& shared) {
@@ -104,16 +105,22 @@ std::shared_ptr<ServiceBreakers::OfInstance> ServiceBreakers::MakeForInstance(
   struct Told {
     std::shared_ptr<InstanceBreakerTally> tally;
     std::shared_ptr<const Listener> listener;
+    std::shared_ptr<const OnBack> on_back;
     std::string name;
   };
   auto told = std::make_shared<const Told>(
-      Told{group->tally, group->listener,
+      Told{group->tally, group->listener, on_back_,
            absl::StrCat(group->name, "@", made->instance->endpoint().ToString())});
   // The breaker lives in what it would keep alive.
   made->breaker = std::make_shared<CircuitBreaker>(
       group->rules, [told = std::move(told), made = std::weak_ptr<OfInstance>(made)](
                         const CircuitBreaker::Transition& transition) {
-        if (const auto one = made.lock()) one->Count(Refuses(transition.to), *told->tally);
+        if (const auto one = made.lock()) {
+          one->Count(Refuses(transition.to), *told->tally);
+          if (Refuses(transition.from) && !Refuses(transition.to) && *told->on_back != nullptr) {
+            (*told->on_back)(*one->instance, transition.at);
+          }
+        }
         if (*told->listener != nullptr) (*told->listener)(told->name, transition);
       });
   made->Count(Refuses(made->breaker->state()), *group->tally);

@@ -37,8 +37,10 @@ class ServiceBreakers {
  public:
   using Listener =
       std::function<void(absl::string_view name, const CircuitBreaker::Transition& transition)>;
-  // `listener` must be thread-safe.
-  ServiceBreakers(std::string service, Listener listener);
+  // Told of an instance whose breaker has closed: calls go to it again.
+  using OnBack = std::function<void(LiveInstance& instance, MonotonicTime now)>;
+  // Both must be thread-safe; null: nobody is told.
+  ServiceBreakers(std::string service, Listener listener, OnBack on_back = nullptr);
 
   // `shared` is what methods of the service have that say nothing of their own.
   MethodBreakers For(const Method& method, const CircuitBreakerSettings& settings,
@@ -63,6 +65,7 @@ class ServiceBreakers {
 
   const std::string service_;
   const std::shared_ptr<const Listener> listener_;
+  const std::shared_ptr<const OnBack> on_back_;
   std::shared_ptr<CircuitBreaker> service_breaker_;
   int service_group_ = -1;
   std::vector<std::shared_ptr<Group>> groups_;

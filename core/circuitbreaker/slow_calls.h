@@ -18,7 +18,7 @@
 #include "absl/time/time.h"
 #include "marpc/base/clock.h"
 #include "marpc/circuitbreaker/stamp.h"
-#include "marpc/circuitbreaker/stripe.h"
+#include "marpc/base/stripe.h"
 
 namespace marpc {
 

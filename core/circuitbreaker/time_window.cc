@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "marpc/circuitbreaker/stripe.h"
+#include "marpc/base/stripe.h"
 
 namespace marpc {
 namespace {

@@ -1,14 +1,12 @@
 #include "marpc/config/breaker_keys.h"
 
-#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "marpc/base/error.h"
+#include "marpc/config/failure_name.h"
 #include "marpc/config/key_definition.h"
 #include "marpc/config/value_type.h"
 
@@ -29,70 +27,12 @@ Field<MethodSettings, T> Of(T Base::*member) {
   return {[member](MethodSettings& method) -> T& { return method.circuit_breaker.*member; }};
 }
 
-// One name, or a list of them; those that are named are on, the others off.
-template <typename Flags>
-ValueType<Flags> OneOrSeveralOf(std::vector<std::pair<std::string, bool Flags::*>> flags) {
-  std::vector<std::string> names;
-  for (const auto& [name, flag] : flags) names.push_back(name);
-  const std::string text = absl::StrCat("one or a list of ", absl::StrJoin(names, ", "));
-  ValueType<Flags> type{text, text, nullptr, nullptr};
-  type.read = [=](const YamlNode& node, ReadContext& context, Flags* target) {
-    std::vector<const YamlNode*> items;
-    if (node.kind == YamlNode::Kind::kScalar) items.push_back(&node);
-    if (node.kind == YamlNode::Kind::kList) {
-      for (const auto& item : node.items) items.push_back(&*item);
-    }
-    if (items.empty()) {
-      context.Unexpected(node, text);
-      return false;
-    }
-    Flags read;
-    for (const auto& [name, flag] : flags) read.*flag = false;
-    for (const YamlNode* item : items) {
-      std::string chosen;
-      if (!ReadKnownName(*item, context, names, &chosen)) return false;
-      for (const auto& [name, flag] : flags) {
-        if (name == chosen) read.*flag = true;
-      }
-    }
-    *target = read;
-    return true;
-  };
-  type.show = [flags](const Flags& value) {
-    std::vector<std::string> on;
-    for (const auto& [name, flag] : flags) {
-      if (value.*flag) on.push_back(name);
-    }
-    return on.size() == 1 ? on[0] : absl::StrCat("[", absl::StrJoin(on, ", "), "]");
-  };
-  return type;
-}
-
 ValueType<BreakerTrips> Trips() {
   return OneOrSeveralOf<BreakerTrips>({{"faultLimit", &BreakerTrips::fault_limit},
                                        {"consecutiveFailures", &BreakerTrips::consecutive_failures},
                                        {"failureRate", &BreakerTrips::failure_rate},
                                        {"slowCallRate", &BreakerTrips::slow_call_rate},
                                        {"failedCalls", &BreakerTrips::failed_calls}});
-}
-
-// A status code, or a reason that an attempt can fail for.
-ValueType<std::string> Failure() {
-  std::vector<std::string> names;
-  for (int code = 1; code <= static_cast<int>(absl::StatusCode::kUnauthenticated); ++code) {
-    names.push_back(absl::StatusCodeToString(static_cast<absl::StatusCode>(code)));
-  }
-  for (const absl::string_view reason :
-       {reason::kConnection, reason::kDeadline, reason::kOverloaded, reason::kRateLimited,
-        reason::kMessageTooLarge, reason::kBadMessage, reason::kHandler, reason::kPeerStatus}) {
-    names.emplace_back(reason);
-  }
-  ValueType<std::string> type{"status code or reason", "a status code or reason", nullptr, nullptr};
-  type.read = [names](const YamlNode& node, ReadContext& context, std::string* target) {
-    return ReadKnownName(node, context, names, target);
-  };
-  type.show = [](const std::string& name) { return name; };
-  return type;
 }
 
 ValueType<int> Limit() { return Whole<int>(1, 1'000'000); }
@@ -126,11 +66,11 @@ std::vector<Key> ScopeKeys() {
           "metrics-only",
           "What it begins in: forced-open lets nothing through, disabled all and counts nothing, "
           "metrics-only all and counts."),
-      Define("circuitbreaker.record", Of(&S::record), ListOf(Failure()),
+      Define("circuitbreaker.record", Of(&S::record), ListOf(FailureName()),
              "[RESOURCE_EXHAUSTED, OVERLOADED]",
              "Failures that count besides lost requests: status codes, or reasons as OVERLOADED "
              "and MESSAGE_TOO_LARGE, which alone name what was refused on this side."),
-      Define("circuitbreaker.ignore", Of(&S::ignore), ListOf(Failure()), "[DEADLINE]",
+      Define("circuitbreaker.ignore", Of(&S::ignore), ListOf(FailureName()), "[DEADLINE]",
              "Failures that say nothing of the peer, neither good nor bad; wins over record."),
   };
 }

@@ -133,6 +133,33 @@ void WarnOfIdleKeys(absl::string_view where, const CircuitBreakerSettings& break
   scope("instance", breaker.scope.instance, breaker.instance);
 }
 
+// Numbers that were set of what ejects nobody; a slow start without a window.
+void WarnOfIdleKeys(absl::string_view where, const ServiceSettings& service,
+                    const ServiceSettings& parent, std::vector<std::string>& warnings) {
+  const OutlierSettings& outlier = service.outlier;
+  const OutlierSettings usual;
+  // What came from `parent` was told there.
+  const bool same_trips = outlier.eject_on == parent.outlier.eject_on;
+  const auto rule = [&](absl::string_view name, auto member, bool OutlierTrips::*trip) {
+    if (outlier.eject_on.*trip || outlier.*member == usual.*member) return;
+    if (same_trips && outlier.*member == parent.outlier.*member) return;
+    warnings.push_back(
+        absl::StrCat(where, "outlier.", name, " has no effect: outlier.ejectOn does not name it"));
+  };
+  rule("consecutiveErrors", &OutlierSettings::consecutive_errors,
+       &OutlierTrips::consecutive_errors);
+  rule("errorRate", &OutlierSettings::error_rate, &OutlierTrips::error_rate);
+  rule("successRate", &OutlierSettings::success_rate, &OutlierTrips::success_rate);
+  rule("failurePercentage", &OutlierSettings::failure_percentage,
+       &OutlierTrips::failure_percentage);
+  rule("latency", &OutlierSettings::latency, &OutlierTrips::latency);
+  const SlowStartSettings& slow = service.slow_start;
+  if (slow.window == absl::ZeroDuration() && slow != SlowStartSettings() &&
+      slow != parent.slow_start) {
+    warnings.push_back(absl::StrCat(where, "slowStart has no effect: slowStart.window is 0"));
+  }
+}
+
 }  // namespace
 
 void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults& faults) {
@@ -217,11 +244,14 @@ std::vector<std::string> Warnings(const Settings& settings) {
   WarnOfNoWait("", top, BackoffSettings(), warnings);
   const CircuitBreakerSettings& breaker = settings.method_defaults.circuit_breaker;
   WarnOfIdleKeys("", breaker, CircuitBreakerSettings(), warnings);
+  WarnOfIdleKeys("", settings.service_defaults, ServiceSettings(), warnings);
   for (const auto& [service, own] : settings.services) {
     const BackoffSettings& shared = own.method_defaults.retry.backoff;
     const CircuitBreakerSettings& its_breaker = own.method_defaults.circuit_breaker;
     WarnOfNoWait(absl::StrCat("services.", service, "."), shared, top, warnings);
     WarnOfIdleKeys(absl::StrCat("services.", service, "."), its_breaker, breaker, warnings);
+    WarnOfIdleKeys(absl::StrCat("services.", service, "."), own.service, settings.service_defaults,
+                   warnings);
     for (const auto& [method, one] : own.methods) {
       WarnOfNoWait(absl::StrCat("services.", service, ".methods.", method, "."), one.retry.backoff,
                    shared, warnings);

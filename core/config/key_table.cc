@@ -7,6 +7,7 @@
 #include "marpc/config/key_definition.h"
 #include "marpc/config/keys.h"
 #include "marpc/config/limit_keys.h"
+#include "marpc/config/outlier_keys.h"
 #include "marpc/config/retry_keys.h"
 #include "marpc/config/value_type.h"
 
@@ -215,8 +216,8 @@ std::vector<Key> FilterKeys() {
 
 std::vector<Key> AllKeys() {
   std::vector<Key> all;
-  for (auto group : {ProcessKeys, RegistryKeys, RoutingKeys, RetryKeys, BreakerKeys, CallLimitKeys,
-                     FilterKeys, TransportKeys, ProviderKeys, ProviderLimitKeys}) {
+  for (auto group : {ProcessKeys, RegistryKeys, RoutingKeys, RetryKeys, BreakerKeys, OutlierKeys,
+                     CallLimitKeys, FilterKeys, TransportKeys, ProviderKeys, ProviderLimitKeys}) {
     std::vector<Key> keys = group();
     std::move(keys.begin(), keys.end(), std::back_inserter(all));
   }

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "marpc/config/breaker_settings.h"
 #include "marpc/config/limit_settings.h"
+#include "marpc/config/outlier_settings.h"
 #include "marpc/config/retry_settings.h"
 
 namespace marpc {
@@ -98,6 +99,8 @@ struct GrayRouterSettings {
 struct ServiceSettings {
   std::string load_balancer = "roundrobin";
   GrayRouterSettings gray;
+  OutlierSettings outlier;
+  SlowStartSettings slow_start;
 };
 
 struct RegistrySettings {

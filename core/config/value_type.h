@@ -144,6 +144,45 @@ ValueType<Enum> OneOf(std::vector<std::pair<std::string, Enum>> values) {
   return type;
 }
 
+// One name, or a list of them; those that are named are on, the others off.
+template <typename Flags>
+ValueType<Flags> OneOrSeveralOf(std::vector<std::pair<std::string, bool Flags::*>> flags) {
+  std::vector<std::string> names;
+  for (const auto& [name, flag] : flags) names.push_back(name);
+  const std::string text = absl::StrCat("one or a list of ", absl::StrJoin(names, ", "));
+  ValueType<Flags> type{text, text, nullptr, nullptr};
+  type.read = [=](const YamlNode& node, ReadContext& context, Flags* target) {
+    std::vector<const YamlNode*> items;
+    if (node.kind == YamlNode::Kind::kScalar) items.push_back(&node);
+    if (node.kind == YamlNode::Kind::kList) {
+      for (const auto& item : node.items) items.push_back(&*item);
+    }
+    if (items.empty()) {
+      context.Unexpected(node, text);
+      return false;
+    }
+    Flags read;
+    for (const auto& [name, flag] : flags) read.*flag = false;
+    for (const YamlNode* item : items) {
+      std::string chosen;
+      if (!ReadKnownName(*item, context, names, &chosen)) return false;
+      for (const auto& [name, flag] : flags) {
+        if (name == chosen) read.*flag = true;
+      }
+    }
+    *target = read;
+    return true;
+  };
+  type.show = [flags](const Flags& value) {
+    std::vector<std::string> on;
+    for (const auto& [name, flag] : flags) {
+      if (value.*flag) on.push_back(name);
+    }
+    return on.size() == 1 ? on[0] : absl::StrCat("[", absl::StrJoin(on, ", "), "]");
+  };
+  return type;
+}
+
 // A value that may be left out; `unset` says in the reference what holds then.
 template <typename T>
 ValueType<std::optional<T>> Optional(ValueType<T> inner, std::string unset) {

@@ -152,6 +152,11 @@ absl::Status Consumer::ForceBreaker(absl::string_view name, BreakerState state) 
   return absl::NotFoundError(absl::StrCat("there is no circuit breaker '", name, "'"));
 }
 
+std::optional<OutlierSnapshot> Consumer::Outliers(absl::string_view service) {
+  const auto runtime = parts_->Find(service);
+  return runtime == nullptr ? std::nullopt : runtime->Outliers();
+}
+
 const CallCounters& Consumer::Counters(absl::string_view service) {
   static const CallCounters& none = *new CallCounters;
   const auto runtime = parts_->Find(service);

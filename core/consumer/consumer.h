@@ -27,6 +27,7 @@
 #include "marpc/filter/filter.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/loadbalance/load_balancer.h"
+#include "marpc/outlier/outlier_detector.h"
 #include "marpc/router/router.h"
 
 namespace grpc {
@@ -67,6 +68,8 @@ struct ConsumerOptions {
   // What it throws is logged. `scope` is the breaker's name, as in Consumer::Breakers().
   std::function<void(absl::string_view scope, const CircuitBreaker::Transition&)>
       on_breaker_transition;
+  // Told of every instance that is ejected as an outlier, and let in again: as above.
+  std::function<void(absl::string_view service, const EjectionEvent&)> on_ejection;
 };
 
 // Thread-safe.
@@ -121,6 +124,10 @@ class Consumer {
   // An operator's word: FORCED_OPEN, DISABLED, METRICS_ONLY, or back with CLOSED. NotFound where no
   // breaker has that name.
   absl::Status ForceBreaker(absl::string_view name, BreakerState state);
+  // The instances of a service as outlier ejection sees them: which are out, why and until when;
+  // how many were, by reason. None where `outlier.enabled` is false, and as long as no client or
+  // channel of that service was made. Breakers of instances are apart from it: Breakers().
+  std::optional<OutlierSnapshot> Outliers(absl::string_view service);
   // What happened to the calls of a service off the straight way. All 0 as long as no client or
   // channel of that service was made; then ask again. Lives as long as the consumer.
   const CallCounters& Counters(absl::string_view service);

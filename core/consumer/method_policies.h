@@ -17,7 +17,9 @@ namespace marpc {
 // throttle. Thread-compatible.
 class MethodPolicies {
  public:
-  MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service);
+  // `on_back` is told of instances whose breaker has closed.
+  MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service,
+                 ServiceBreakers::OnBack on_back);
 
   // The settings must have passed CheckSettings(). Where what the .proto declares cannot be in
   // force with them, the policy is invalid, and an error is logged.

@@ -9,6 +9,7 @@
 #include "absl/synchronization/notification.h"
 #include "marpc/base/chained_cancel.h"
 #include "marpc/base/error.h"
+#include "marpc/consumer/ejection_messages.h"
 #include "marpc/consumer/gray_marks.h"
 #include "marpc/consumer/list_messages.h"
 #include "marpc/invoker/blocking_call.h"
@@ -35,6 +36,30 @@ absl::StatusOr<RpcContext> Merged(const RpcContext& own) {
   return context;
 }
 
+std::shared_ptr<SlowStart> MakeSlowStart(const SlowStartSettings& settings) {
+  if (settings.window <= absl::ZeroDuration()) return nullptr;
+  return std::make_shared<SlowStart>(settings);
+}
+
+// Called without a lock, by calls.
+std::function<void(LiveInstance&, MonotonicTime)> BeginOf(std::shared_ptr<SlowStart> slow_start) {
+  if (slow_start == nullptr) return nullptr;
+  return [slow_start = std::move(slow_start)](LiveInstance& instance, MonotonicTime now) {
+    slow_start->OnBack(instance, now);
+  };
+}
+
+std::unique_ptr<OutlierDetector> MakeOutliers(const ConsumerContext& context,
+                                              const std::string& service,
+                                              std::shared_ptr<SlowStart> slow_start) {
+  const OutlierSettings& settings = context.settings.ForService(service).outlier;
+  if (!settings.enabled) return nullptr;
+  return std::make_unique<OutlierDetector>(
+      settings, context.clock.Now(),
+      OutlierListeners{TellOf(service, context.options.on_ejection),
+                       BeginOf(std::move(slow_start))});
+}
+
 }  // namespace
 
 ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::string service,
@@ -44,10 +69,12 @@ ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::st
       service_(std::move(service)),
       // A registry of the program's own need not be what the settings say.
       registry_(context_->options.registry == nullptr ? RegistryInWords(context_->settings) : ""),
+      slow_start_(MakeSlowStart(context_->settings.ForService(service_).slow_start)),
       cell_(nullptr),
       routers_(std::move(routers)),
       balancer_(std::move(balancer)),
-      maker_(context_, service_),
+      maker_(context_, service_, BeginOf(slow_start_)),
+      outliers_(MakeOutliers(*context_, service_, slow_start_)),
       unusable_(ListNotReady(service_, context_->registry->state())) {
   absl::MutexLock lock(&mutex_);
   Publish();
@@ -113,7 +140,10 @@ void ServiceRuntime::UpdateInstances(const ServiceSnapshot& list) {
     if (known != live_.end() && owners_[instance.endpoint] != instance.owner) {
       // Another life of the process: what was learned of the former one no longer holds.
       if (one->OnReachable()) counters_->unreachable_instances.fetch_sub(1);
-      maker_.breakers().OnNewLife(one.get(), context_->clock.Now());
+      const MonotonicTime now = context_->clock.Now();
+      maker_.breakers().OnNewLife(one.get(), now);
+      if (outliers_ != nullptr) outliers_->OnNewLife(one.get(), now);
+      if (slow_start_ != nullptr) slow_start_->OnBack(*one, now);
       one->connection().ResetBackoff();
     }
     owners[instance.endpoint] = instance.owner;
@@ -161,6 +191,10 @@ void ServiceRuntime::AddInstances(ServiceState& state) {
                                 live.get()});
   }
   state.instance_breakers = maker_.breakers().ForInstances(state.live);
+  const MonotonicTime now = context_->clock.Now();
+  if (outliers_ != nullptr) state.ejections = outliers_->ForInstances(state.live, now);
+  if (slow_start_ != nullptr) slow_start_->OnList(state.live, now);
+  state.slow_start = slow_start_;
   RouteTable::Pool all;
   all.reserve(state.candidates.size());
   for (const Candidate& candidate : state.candidates) all.push_back(&candidate);
@@ -308,6 +342,12 @@ std::optional<CircuitBreaker::Snapshot> ServiceRuntime::Breaker(const Method& me
 std::vector<ServiceBreakers::Named> ServiceRuntime::Breakers() {
   absl::MutexLock lock(&mutex_);
   return maker_.breakers().All();
+}
+
+std::optional<OutlierSnapshot> ServiceRuntime::Outliers() {
+  absl::MutexLock lock(&mutex_);
+  if (outliers_ == nullptr) return std::nullopt;
+  return outliers_->GetSnapshot(context_->clock.Now(), RandomSource::OfThisThread());
 }
 
 void ServiceRuntime::Close() {

@@ -22,6 +22,8 @@
 #include "marpc/invoker/async_call.h"
 #include "marpc/invoker/connected_instance.h"
 #include "marpc/invoker/service_state.h"
+#include "marpc/loadbalance/slow_start.h"
+#include "marpc/outlier/outlier_detector.h"
 #include "marpc/registry/registry.h"
 #include "marpc/transport/transport.h"
 
@@ -69,6 +71,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
 
   std::optional<CircuitBreaker::Snapshot> Breaker(const Method& method);
   std::vector<ServiceBreakers::Named> Breakers();
+  // None where outlier ejection is off.
+  std::optional<OutlierSnapshot> Outliers();
   const CallCounters& counters() const { return *counters_; }
   const std::string& service() const { return service_; }
 
@@ -90,6 +94,7 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   const std::string service_;
   const std::string registry_;  // for messages
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
+  const std::shared_ptr<SlowStart> slow_start_;  // null: off
   SnapshotCell<ServiceState> cell_;
 
   WakeUp list_known_;  // or the service is closed
@@ -100,6 +105,7 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live_ ABSL_GUARDED_BY(mutex_);
   std::map<Endpoint, std::string> owners_ ABSL_GUARDED_BY(mutex_);
   MethodPolicies maker_ ABSL_GUARDED_BY(mutex_);
+  const std::unique_ptr<OutlierDetector> outliers_ ABSL_PT_GUARDED_BY(mutex_);  // null: off
   std::vector<std::shared_ptr<const MethodPolicy>> policies_ ABSL_GUARDED_BY(mutex_);
   // Why there is no list to use; OK once there is one.
   absl::Status unusable_ ABSL_GUARDED_BY(mutex_);

@@ -15,7 +15,9 @@
 #include "marpc/filter/mock_filter.h"
 #include "marpc/filter/reply_json.h"
 #include "marpc/limit/call_limits.h"
+#include "marpc/loadbalance/slow_start.h"
 #include "marpc/observe/log.h"
+#include "marpc/outlier/outlier_policy.h"
 #include "marpc/retry/backoff.h"
 #include "marpc/retry/hedging.h"
 #include "marpc/retry/result_rule.h"
@@ -38,6 +40,8 @@ absl::Status CheckService(absl::string_view where, const ServiceSettings& settin
     const auto gray = GrayRouter::Create(settings.gray);
     if (!gray.ok()) return Prefixed(where, gray.status());
   }
+  if (auto s = OutlierPolicy::Validate(settings.outlier); !s.ok()) return Prefixed(where, s);
+  if (auto s = SlowStart::Validate(settings.slow_start); !s.ok()) return Prefixed(where, s);
   std::vector<std::string> known = BuiltInLoadBalancers();
   for (const auto& [name, make] : options.load_balancers) known.push_back(name);
   if (std::find(known.begin(), known.end(), settings.load_balancer) == known.end()) {

@@ -244,6 +244,7 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
   NoteReachable(attempt, true, moment.now);
   TellBreakers(attempt, Classification::Health::kGood, moment.now);
   const absl::Duration latency = moment.now - attempt.started_at;
+  TellOutliers(attempt, Classification::Health::kGood, latency, moment);
   if (policy_->throttle != nullptr) policy_->throttle->OnSuccess();
   TellThrottle({}, {}, moment.now);
   if (policy_->hedging != nullptr) {
@@ -282,8 +283,17 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
 Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, const Moment& moment) {
   const Classification classification =
       Classify(outcome, policy_->settings.retry, policy_->idempotent);
-  TellBreakers(attempt, JudgeFailure(outcome, classification, policy_->settings.circuit_breaker),
+  const absl::Duration latency = moment.now - attempt.started_at;
+  const CircuitBreakerSettings& breaker = policy_->settings.circuit_breaker;
+  TellBreakers(attempt, JudgeFailure(outcome, classification, breaker.record, breaker.ignore),
                moment.now);
+  if (state().ejections != nullptr) {
+    const OutlierSettings& outlier = state().ejections->settings();
+    const bool timed = classification.health == Classification::Health::kGood ||
+                       outcome.status.code() == absl::StatusCode::kDeadlineExceeded;
+    TellOutliers(attempt, JudgeFailure(outcome, classification, outlier.record, outlier.ignore),
+                 timed ? std::optional(latency) : std::nullopt, moment);
+  }
   if (outcome.source == AttemptOutcome::Source::kNetwork) {
     NoteReachable(attempt, false, moment.now);
   } else if (classification.health == Classification::Health::kGood) {
@@ -303,7 +313,6 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
     policy_->throttle->OnFailure();
   }
   const bool answered = classification.origin == ErrorInfo::BUSINESS;
-  const absl::Duration latency = moment.now - attempt.started_at;
   // Others are still under way: what can be retried leaves the word to them.
   if (!in_flight_.empty() && classification.retryable) {
     log_.Add({attempt.instance, latency, outcome.status, "another attempt is under way",

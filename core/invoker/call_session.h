@@ -146,6 +146,7 @@ class CallSession {
   // Picks an instance for the attempt, one whose breaker admits it. False when there is none; then
   // refusal_ says whether a breaker refused.
   bool PickAdmitted(InFlight& attempt, const Moment& moment);
+  bool PickAmong(InFlight& attempt, const InstanceBreakers* breakers, const Moment& moment);
   LiveInstance* PickInstance(const Moment& moment);
   // Untried and not in use; null when there is none.
   LiveInstance* PickOther(const Moment& moment);
@@ -177,6 +178,9 @@ class CallSession {
   bool Acquire(InFlight& attempt, CircuitBreaker& breaker, MonotonicTime now);
   bool AcquireShared(InFlight& attempt, MonotonicTime now);
   void TellBreakers(const InFlight& attempt, Classification::Health health, MonotonicTime now);
+  // Tells outlier ejection. `latency`: none, where it says nothing.
+  void TellOutliers(const InFlight& attempt, Classification::Health health,
+                    std::optional<absl::Duration> latency, const Moment& moment);
   void GiveBackRetry(MonotonicTime now);
 
   // Ends: answered by the provider (filters see it). `good`: it may be given again when another
@@ -228,6 +232,7 @@ class CallSession {
   absl::InlinedVector<const LiveInstance*, 2> passed_over_;
   CircuitBreaker::Admission refusal_;        // the latest
   const std::string* refused_by_ = nullptr;  // the breaker of the service or the method
+  bool ejected_too_ = true;                  // the pick may take ejected instances
   absl::InlinedVector<InFlight, 1> in_flight_;
   int attempts_made_ = 0;
   int retries_decided_ = 0;

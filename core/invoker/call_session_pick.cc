@@ -10,6 +10,20 @@ namespace {
 // race for the last probe, or ramps.
 constexpr int kMaxPicks = 16;
 
+void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+
+class BothGates final : public InstanceGate {
+ public:
+  BothGates(const InstanceGate& a, const InstanceGate& b) : a_(a), b_(b) {}
+  bool MayTake(const LiveInstance* instance, MonotonicTime now) const override {
+    return a_.MayTake(instance, now) && b_.MayTake(instance, now);
+  }
+
+ private:
+  const InstanceGate& a_;
+  const InstanceGate& b_;
+};
+
 }  // namespace
 
 const InstanceBreakers* CallSession::instance_breakers() const {
@@ -31,14 +45,29 @@ bool CallSession::PickAdmitted(InFlight& attempt, const Moment& moment) {
     if (!until.is_infinite()) refusal_.retry_after = until - moment.now;
     return false;
   }
-  for (int i = 0; i < kMaxPicks; ++i) {
-    attempt.instance = attempt.hedge ? PickOther(moment) : PickInstance(moment);
-    if (attempt.instance == nullptr) break;
-    CircuitBreaker* breaker = breakers == nullptr ? nullptr : breakers->Of(attempt.instance);
-    if (breaker == nullptr || Acquire(attempt, *breaker, moment.now)) return true;
-    passed_over_.push_back(attempt.instance);
+  const Ejections* ejections = state().ejections.get();
+  ejected_too_ = true;
+  if (ejections != nullptr) {
+    ejections->CatchUp(moment.now, moment.random);
+    if (ejections->AnyEjected()) {
+      ejected_too_ = ejections->InPanic();
+      if (ejected_too_) Count(state().counters->panic_picks);
+    }
   }
-  attempt.instance = nullptr;
+  if (ejected_too_) {
+    if (PickAmong(attempt, breakers, moment)) return true;
+  } else {
+    const auto tried = tried_;
+    if (PickAmong(attempt, breakers, moment)) return true;
+    if (attempt.hedge) return false;
+    // Those that the routers and breakers leave are all ejected, which refuses no call.
+    tried_ = tried;
+    ejected_too_ = true;
+    if (PickAmong(attempt, breakers, moment)) {
+      Count(state().counters->panic_picks);
+      return true;
+    }
+  }
   if (refusal_.refusal == BreakerRefusal::kNone && gated) {
     // Those that the routers leave may all be left alone, while others are not.
     const LiveInstance* alone = PickNot({}, moment, nullptr);
@@ -50,10 +79,29 @@ bool CallSession::PickAdmitted(InFlight& attempt, const Moment& moment) {
   return false;
 }
 
+bool CallSession::PickAmong(InFlight& attempt, const InstanceBreakers* breakers,
+                            const Moment& moment) {
+  for (int i = 0; i < kMaxPicks; ++i) {
+    attempt.instance = attempt.hedge ? PickOther(moment) : PickInstance(moment);
+    if (attempt.instance == nullptr) return false;
+    CircuitBreaker* breaker = breakers == nullptr ? nullptr : breakers->Of(attempt.instance);
+    if (breaker == nullptr || Acquire(attempt, *breaker, moment.now)) return true;
+    passed_over_.push_back(attempt.instance);
+  }
+  attempt.instance = nullptr;
+  return false;
+}
+
 LiveInstance* CallSession::PickUntried(absl::Span<const LiveInstance* const> tried,
                                        const Moment& moment) {
   const InstanceBreakers* breakers = instance_breakers();
+  const Ejections* ejections = state().ejections.get();
   const InstanceGate* gate = breakers != nullptr && breakers->AnyRefuses() ? breakers : nullptr;
+  std::optional<BothGates> both;
+  if (!ejected_too_) {
+    gate = gate == nullptr ? static_cast<const InstanceGate*>(ejections)
+                           : &both.emplace(*gate, *ejections);
+  }
   if (passed_over_.empty()) return PickNot(tried, moment, gate);
   absl::InlinedVector<const LiveInstance*, 8> not_these(tried.begin(), tried.end());
   not_these.insert(not_these.end(), passed_over_.begin(), passed_over_.end());
@@ -66,8 +114,10 @@ LiveInstance* CallSession::PickNot(absl::Span<const LiveInstance* const> these,
   const RouteQuery route{*input_.method, *input_.context, moment.random};
   const bool any_unreachable =
       service.counters->unreachable_instances.load(std::memory_order_relaxed) > 0;
-  const RouteTree::Picked picked = service.routes->Pick(
-      route, PickQuery{these, moment.random, moment.now, any_unreachable, gate}, memo_);
+  const SlowStart* slow_start = service.slow_start.get();
+  if (slow_start != nullptr && !slow_start->AnyWarming(moment.now)) slow_start = nullptr;
+  const PickQuery query{these, moment.random, moment.now, any_unreachable, gate, slow_start};
+  const RouteTree::Picked picked = service.routes->Pick(route, query, memo_);
   if (picked.fell_back) {
     service.counters->router_fallbacks.fetch_add(1, std::memory_order_relaxed);
   }
@@ -76,7 +126,8 @@ LiveInstance* CallSession::PickNot(absl::Span<const LiveInstance* const> these,
 
 LiveInstance* CallSession::PickInstance(const Moment& moment) {
   if (last_instance_ != nullptr && !policy_->settings.retry.switch_instance_on_retry &&
-      passed_over_.empty()) {
+      passed_over_.empty() &&
+      (ejected_too_ || state().ejections->MayTake(last_instance_, moment.now))) {
     for (const Candidate& candidate : state().candidates) {
       if (candidate.live == last_instance_) return last_instance_;
     }
@@ -138,6 +189,14 @@ void CallSession::TellBreakers(const InFlight& attempt, Classification::Health h
         break;
     }
   }
+}
+
+void CallSession::TellOutliers(const InFlight& attempt, Classification::Health health,
+                               std::optional<absl::Duration> latency, const Moment& moment) {
+  if (state().ejections == nullptr || health == Classification::Health::kUnknown) return;
+  state().ejections->OnAttempt(
+      attempt.instance, {attempt.started_at, health == Classification::Health::kBad, latency},
+      moment.now, moment.random);
 }
 
 }  // namespace marpc

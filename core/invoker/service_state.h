@@ -19,6 +19,8 @@
 #include "marpc/config/settings.h"
 #include "marpc/filter/filter.h"
 #include "marpc/invoker/route_tree.h"
+#include "marpc/loadbalance/slow_start.h"
+#include "marpc/outlier/ejections.h"
 #include "marpc/registry/registry.h"
 
 namespace marpc {
@@ -61,6 +63,9 @@ struct CallCounters {
   std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
   std::atomic<uint64_t> fallback_answers{0};
   std::atomic<uint64_t> stale_answers{0};
+  // Picks for which ejected instances were as good as others: too few were left
+  // (outlier.panicThreshold), or none that the call might use.
+  std::atomic<uint64_t> panic_picks{0};
   // Instances that could not be connected to at their last attempt. A gauge.
   std::atomic<int> unreachable_instances{0};
 };
@@ -92,6 +97,8 @@ struct ServiceState {
   std::vector<Candidate> candidates;
   std::unique_ptr<RouteTree> routes;
   std::vector<std::shared_ptr<const InstanceBreakers>> instance_breakers;  // by instance_group
+  std::shared_ptr<const Ejections> ejections;                              // null: outlier is off
+  std::shared_ptr<const SlowStart> slow_start;                             // null: off
   std::vector<std::shared_ptr<const MethodPolicy>> methods;                // by Method::ordinal
   std::shared_ptr<CallCounters> counters;
   MonotonicTime confirmed_at;

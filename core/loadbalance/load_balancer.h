@@ -17,6 +17,7 @@
 #include "marpc/base/candidate.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/random.h"
+#include "marpc/loadbalance/slow_start.h"
 
 namespace marpc {
 
@@ -37,8 +38,10 @@ struct PickQuery {
   bool any_unreachable = true;
   // Null while every instance may.
   const InstanceGate* gate = nullptr;
+  // Null while no instance is in its slow start: all get the same share.
+  const SlowStart* slow_start = nullptr;
 
-  // False for what must not be picked: tried in this call, or left alone by its breaker.
+  // False for what must not be picked: tried in this call, left alone by its breaker, or ejected.
   bool MayPick(const LiveInstance* instance) const {
     return !WasTried(instance) && (gate == nullptr || gate->MayTake(instance, now));
   }
@@ -48,6 +51,11 @@ struct PickQuery {
   bool Reachable(const LiveInstance* instance) const {
     return !any_unreachable || instance->reachable(now);
   }
+  // False of a turn that an instance in its slow start leaves to another. For balancers that give
+  // turns; those that draw go by SlowStart::Share().
+  bool TakesTurn(LiveInstance* instance) const {
+    return slow_start == nullptr || slow_start->TakesTurn(instance, now);
+  }
 };
 
 // Read by all threads at once.
@@ -55,7 +63,8 @@ class Picker {
  public:
   virtual ~Picker() = default;
   // Null when the pool holds no instance that may be picked (PickQuery::MayPick). Instances that
-  // are not reachable (LiveInstance) are passed over where another is at hand.
+  // are not reachable (LiveInstance), and most turns of those in their slow start, are passed over
+  // where another is at hand.
   virtual LiveInstance* Pick(const PickQuery& query) const = 0;
 };
 

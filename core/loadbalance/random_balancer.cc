@@ -5,6 +5,8 @@ namespace {
 
 // Draws that may meet an unreachable instance before one is taken all the same.
 constexpr int kMaxRedraws = 4;
+// ... and those that may leave their turn to another, being in their slow start.
+constexpr int kMaxTurnsLeft = 64;
 
 class RandomPicker final : public Picker {
  public:
@@ -12,7 +14,13 @@ class RandomPicker final : public Picker {
 
   LiveInstance* Pick(const PickQuery& query) const override {
     LiveInstance* picked = Draw(query);
-    for (int i = 0; i < kMaxRedraws && picked != nullptr && !query.Reachable(picked); ++i) {
+    int turns_left = 0;
+    for (int i = 0; picked != nullptr;) {
+      if (!query.Reachable(picked)) {
+        if (i++ == kMaxRedraws) break;
+      } else if (TakesTurn(query, picked) || turns_left++ == kMaxTurnsLeft) {
+        break;
+      }
       picked = Draw(query);
     }
     return picked;
@@ -31,6 +39,12 @@ class RandomPicker final : public Picker {
       if (query.MayPick(instance)) left.push_back(instance);
     }
     return DrawFrom(left, query.random);
+  }
+
+  static bool TakesTurn(const PickQuery& query, const LiveInstance* instance) {
+    if (query.slow_start == nullptr) return true;
+    const double share = query.slow_start->Share(instance, query.now);
+    return share >= 1 || query.random.Uniform() < share;
   }
 
   static LiveInstance* DrawFrom(const std::vector<LiveInstance*>& instances, RandomSource& random) {

@@ -8,7 +8,8 @@ import pathlib
 
 SCALE, LEFT, TOP = 36, 90, 46
 CALLS = {"ok": "#2e7d32", "failed": "#c62828", "slow": "#ef6c00", "refused": "#9e9e9e"}
-STATES = {"CLOSED": "#c8e6c9", "OPEN": "#ffcdd2", "HALF_OPEN": "#fff9c4", "RAMP": "#dcedc8"}
+STATES = {"CLOSED": "#c8e6c9", "OPEN": "#ffcdd2", "HALF_OPEN": "#fff9c4", "RAMP": "#dcedc8",
+          "IN USE": "#c8e6c9", "EJECTED": "#ffcdd2", "WARMING": "#dcedc8"}
 
 
 class Diagram:
@@ -157,5 +158,39 @@ def instance():
     d.save("breaker-instance.svg")
 
 
-for draw in (fault_limit, rate, slow, half_open, ramp, instance):
+def ejection():
+    d = Diagram("ejectOn: consecutiveErrors, threshold: 3, interval: 2s, baseEjectionTime: 5s", 17, rows=2)
+    d.calls("ok", [0.3])
+    d.calls("failed", [0.9, 1.5, 2.1])
+    d.calls("ok", [8.6 + 0.6 * i for i in range(14)])
+    d.states("instance a", [(0, "IN USE"), (2.1, "EJECTED"), (8, "IN USE")])
+    d.bracket(2.1, 7.1, "5 s; twice as long the next time, if that is soon")
+    d.bracket(7.3, 9.6, "the first look after it", 0)
+    d.calls("ok", [0.6, 1.2, 1.8], 1)
+    d.calls("ok", [2.4 + 0.3 * i for i in range(20)], 1)
+    d.calls("ok", [8.3 + 0.6 * i for i in range(14)], 1)
+    d.states("instance b", [(0, "IN USE")], 1)
+    d.bracket(2.1, 8, "takes its calls meanwhile: an ejection refuses none", 1)
+    d.save("outlier-ejection.svg")
+
+
+def slow_start():
+    d = Diagram("slowStart.window: 10s, minWeightPercent: 10", 17, rows=2)
+    turns, time = 0.9, 0.4
+    while time < 16.8:
+        share = 0 if time < 2 else min(1, max(0.1, (time - 2) / 10))
+        turns += share
+        taken = share > 0 and turns >= 1
+        turns -= taken
+        # The calls come two by two: one is a's turn, the other b's, who may leave it to a.
+        d.calls("ok", [time], 1 if taken else 0)
+        d.calls("ok", [time + 0.2], 0)
+        time += 0.4
+    d.states("instance a", [(0, "IN USE")])
+    d.states("instance b", [(2, "WARMING"), (12, "IN USE")], 1)
+    d.bracket(2, 12, "a turn in ten at first, then more and more; the others go to a", 1)
+    d.save("slow-start.svg")
+
+
+for draw in (fault_limit, rate, slow, half_open, ramp, instance, ejection, slow_start):
     draw()

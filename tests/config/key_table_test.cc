@@ -224,10 +224,14 @@ TEST(KeyTable, CoversEveryFieldOfTheSettings) {
       2 * MemberCount<BreakerOverrides>() + MemberCount<CacheSettings>() +
       MemberCount<MockSettings>() + MemberCount<StaleIfErrorSettings>() +
       (MemberCount<MethodSettings>() - 7) + MemberCount<GrayRouterSettings>() +
-      (MemberCount<ServiceSettings>() - 1) + MemberCount<RegistrySettings>() +
-      MemberCount<TransportSettings>() + (MemberCount<ProviderSettings>() - 1) +
-      (MemberCount<ProviderLimitSettings>() - 1) + MemberCount<GradientSettings>() +
-      (MemberCount<CallLimitSettings>() - 1) + MemberCount<AdaptiveThrottleSettings>() +
+      (MemberCount<ServiceSettings>() - 3) + (MemberCount<OutlierSettings>() - 5) +
+      MemberCount<ConsecutiveErrorsRule>() + MemberCount<ErrorRateRule>() +
+      MemberCount<SuccessRateRule>() + MemberCount<FailurePercentageRule>() +
+      MemberCount<LatencyRule>() + MemberCount<SlowStartSettings>() +
+      MemberCount<RegistrySettings>() + MemberCount<TransportSettings>() +
+      (MemberCount<ProviderSettings>() - 1) + (MemberCount<ProviderLimitSettings>() - 1) +
+      MemberCount<GradientSettings>() + (MemberCount<CallLimitSettings>() - 1) +
+      MemberCount<AdaptiveThrottleSettings>() +
       // Not app and env: source, three groups, two defaults, services,
       // policies.
       (MemberCount<Settings>() - 8);

@@ -450,5 +450,34 @@ TEST(Load, WarnsOfABreakersKeysThatHaveNoEffect) {
                   HasSubstr("services.a.B.methods.C.circuitbreaker.consecutiveFailures")));
 }
 
+TEST(Load, WarnsOfOutlierKeysThatHaveNoEffect) {
+  std::vector<std::string> warnings;
+  LoadOptions options;
+  options.warnings = &warnings;
+  const auto settings = ParseSettings(
+      "marpc: {outlier: {enabled: true, latency: {factor: 5}, errorRate: {threshold: 50}}, "
+      "services: {a.B: "
+      "{outlier: {ejectOn: latency, consecutiveErrors: {threshold: 3}}, slowStart: {aggression: "
+      "2}}, a.C: {outlier: {ejectOn: [latency, errorRate]}, slowStart: {window: 3s}}}}",
+      "test", options);
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_THAT(
+      warnings,
+      ElementsAre(HasSubstr("outlier.latency has no effect: outlier.ejectOn does not name it"),
+                  HasSubstr("services.a.B.outlier.consecutiveErrors has no effect"),
+                  HasSubstr("services.a.B.slowStart has no effect: slowStart.window is 0")));
+}
+
+TEST(Load, OutlierKeysOutOfRangeAreRefused) {
+  EXPECT_THAT(Bad("marpc: {outlier: {maxEjectionPercent: 101}}"),
+              HasSubstr("outlier.maxEjectionPercent: expected a whole number from 0 to 100"));
+  EXPECT_THAT(Bad("marpc: {outlier: {ejectOn: latancy}}"), HasSubstr("did you mean"));
+  EXPECT_THAT(Bad("marpc: {outlier: {latency: {minimumHosts: 1}}}"),
+              HasSubstr("outlier.latency.minimumHosts"));
+  EXPECT_THAT(Bad("marpc: {services: {a.B: {methods: {C: {outlier: {enabled: true}}}}}}"),
+              HasSubstr("outlier"));
+  EXPECT_THAT(Bad("marpc: {slowStart: {aggression: 0}}"), HasSubstr("slowStart.aggression"));
+}
+
 }  // namespace
 }  // namespace marpc

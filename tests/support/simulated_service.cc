@@ -85,11 +85,23 @@ SimulatedService::SimulatedService(Options options)
   SortByOrder(options_.routers);
   SortByOrder(options_.filters);
   const MethodSettings& settings = options_.settings;
+  std::function<void(LiveInstance&, MonotonicTime)> on_back;
+  if (options_.slow_start.window > absl::ZeroDuration()) {
+    slow_start_ = std::make_shared<SlowStart>(options_.slow_start);
+    on_back = [this](LiveInstance& instance, MonotonicTime now) {
+      slow_start_->OnBack(instance, now);
+    };
+  }
+  if (options_.outlier.enabled) {
+    outliers_ = std::make_unique<OutlierDetector>(options_.outlier, clock_->Now(),
+                                                  OutlierListeners{options_.on_ejection, on_back});
+  }
   breakers_ = std::make_unique<ServiceBreakers>(
       options_.name,
       [tell = options_.on_transition](absl::string_view name, const BreakerTransition& transition) {
         if (tell != nullptr) tell(name, transition);
-      });
+      },
+      on_back);
   if (settings.retry.budget.enabled) {
     budget_ = std::make_shared<RetryBudget>(settings.retry.budget, clock_->Now());
   }
@@ -111,6 +123,21 @@ CircuitBreaker& SimulatedService::breaker(absl::string_view name_after_service) 
     if (name == wanted) return *breaker;
   }
   std::abort();
+}
+
+std::set<std::string> SimulatedService::ejected() {
+  std::set<std::string> names;
+  for (const OutlierSnapshot::Instance& instance : outliers().instances) {
+    if (instance.ejection.ejected) names.insert(instance.name.substr(0, instance.name.find(':')));
+  }
+  return names;
+}
+
+void SimulatedService::Restart(const std::string& instance) {
+  LiveInstance& live = *live_.at(instance);
+  breakers_->OnNewLife(&live, clock_->Now());
+  if (outliers_ != nullptr) outliers_->OnNewLife(&live, clock_->Now());
+  if (slow_start_ != nullptr) slow_start_->OnBack(live, clock_->Now());
 }
 
 void SimulatedService::SetGray(std::set<std::string> gray) {
@@ -176,6 +203,9 @@ void SimulatedService::Publish() {
     state->candidates.push_back(std::move(candidate));
   }
   state->instance_breakers = breakers_->ForInstances(state->live);
+  if (outliers_ != nullptr) state->ejections = outliers_->ForInstances(state->live, clock_->Now());
+  if (slow_start_ != nullptr) slow_start_->OnList(state->live, clock_->Now());
+  state->slow_start = slow_start_;
   RouteTable::Pool all;
   for (const Candidate& candidate : state->candidates) all.push_back(&candidate);
   state->routes = std::make_unique<RouteTree>(options_.routers, *options_.balancer, all);

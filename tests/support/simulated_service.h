@@ -26,6 +26,8 @@
 #include "marpc/invoker/call_session.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/limit/call_limits.h"
+#include "marpc/loadbalance/slow_start.h"
+#include "marpc/outlier/outlier_detector.h"
 #include "marpc/retry/result_rule.h"
 #include "marpc/retry/retry_budget.h"
 #include "marpc/retry/retry_listener.h"
@@ -95,6 +97,9 @@ class SimulatedService {
     Fallback fallback = nullptr;
     std::shared_ptr<SimulatedClock> clock = nullptr;  // null: one of its own
     ServiceBreakers::Listener on_transition = nullptr;
+    OutlierSettings outlier = {};       // off by default
+    SlowStartSettings slow_start = {};  // likewise
+    std::function<void(const EjectionEvent&)> on_ejection = nullptr;
   };
   explicit SimulatedService(Options options);
 
@@ -123,6 +128,14 @@ class SimulatedService {
 
   SimulatedClock& clock() { return *clock_; }
   ScriptedRandom& random() { return random_; }
+  // What outlier ejection knows by now; it must be enabled.
+  OutlierSnapshot outliers() { return outliers_->GetSnapshot(clock_->Now(), random_); }
+  // The names of the ejected instances.
+  std::set<std::string> ejected();
+  // Another life of the process behind the instance.
+  void Restart(const std::string& instance);
+  // Null where it is off.
+  SlowStart* slow_start() { return slow_start_.get(); }
   // The service's, or the last method's.
   const std::shared_ptr<CircuitBreaker>& breaker() const { return breaker_; }
   // "@a:1" is that of the instance a, "/Call" that of the method Call.
@@ -141,6 +154,8 @@ class SimulatedService {
   const std::shared_ptr<SimulatedClock> clock_;
   ScriptedRandom random_;
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
+  std::shared_ptr<SlowStart> slow_start_;
+  std::unique_ptr<OutlierDetector> outliers_;
   std::unique_ptr<ServiceBreakers> breakers_;
   std::shared_ptr<CircuitBreaker> breaker_;
   std::shared_ptr<RetryBudget> budget_;

@@ -53,6 +53,8 @@ Json RunR4jBreaker(const VectorCase& vector);            // r4j
 Json RunR4jBreakerValidation(const VectorCase& vector);  // r4j_config_validate
 Json RunSpringBreaker(const VectorCase& vector);         // spring_cb
 
+Json RunOutlierDetection(const VectorCase& vector);  // a50
+
 Json RunAllErrors(const VectorCase& vector);                // all
 Json RunHulyClassifier(const VectorCase& vector);           // huly_network
 Json RunHyperfClassifier(const VectorCase& vector);         // hyperf_classifier

@@ -1,5 +1,6 @@
 // The C++ of docs/guide/circuit-breaking.md.
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -33,6 +34,17 @@ void WatchBreakers(marpc::Consumer& consumer) {
     marpc::Logger()->info("{} is {} with {} failures and {} refusals", name,
                           std::string(marpc::BreakerStateName(now.state)), now.failures,
                           now.refused);
+  }
+}
+
+void WatchOutliers(marpc::Consumer& consumer) {
+  const std::optional<marpc::OutlierSnapshot> outliers = consumer.Outliers("demo.HelloService");
+  if (!outliers.has_value()) return;  // outlier.enabled is false
+  for (const auto& [name, ejection, calls, errors_in_row] : outliers->instances) {
+    marpc::Logger()->info(
+        "{} is {}, {} of {} calls failed", name,
+        ejection.ejected ? std::string(marpc::EjectionReasonName(ejection.reason)) : "in use",
+        calls.failures, calls.calls);
   }
 }
 

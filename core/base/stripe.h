@@ -1,12 +1,12 @@
 // Counters in several copies, so that threads which count at once do not share a cache line.
-#ifndef MARPC_CIRCUITBREAKER_STRIPE_H_
-#define MARPC_CIRCUITBREAKER_STRIPE_H_
+#ifndef MARPC_BASE_STRIPE_H_
+#define MARPC_BASE_STRIPE_H_
 
 #include <sched.h>
 
 namespace marpc {
 
-// Few, since there may be a breaker for each of thousands of instances.
+// Few, since there may be counters for each of thousands of instances.
 inline constexpr int kStripes = 2;
 
 // That of the processor, since two threads that run at once are on two of them.
@@ -17,4 +17,4 @@ inline int CurrentStripe() {
 
 }  // namespace marpc
 
-#endif  // MARPC_CIRCUITBREAKER_STRIPE_H_
+#endif  // MARPC_BASE_STRIPE_H_
