@@ -1,7 +1,5 @@
 #include "demo-consumer/demo_provider.h"
 
-#include <signal.h>
-
 #include <chrono>
 #include <utility>
 #include <vector>

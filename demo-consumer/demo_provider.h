@@ -2,6 +2,8 @@
 #ifndef DEMO_CONSUMER_DEMO_PROVIDER_H_
 #define DEMO_CONSUMER_DEMO_PROVIDER_H_
 
+#include <signal.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -37,6 +39,9 @@ class DemoProvider {
 
   // SIGKILL: no goodbye of any kind.
   void Kill();
+  // SIGSTOP: nothing is answered, and no connection ends; until Thaw().
+  void Freeze() { process_->Signal(SIGSTOP); }
+  void Thaw() { process_->Signal(SIGCONT); }
   // SIGTERM: deregisters, drains, stops. An error when it does not end well.
   absl::Status Stop();
 

@@ -19,6 +19,16 @@ class EvenShare {
     const uint64_t before = sum_.fetch_add(units, std::memory_order_relaxed);
     return (before + units) / kOne != before / kOne;
   }
+  // How many calls of Take(share) from here on there are with the first that is true.
+  uint64_t TakesUntilThrough(double share) const {
+    const uint64_t left = kOne - sum_.load(std::memory_order_relaxed) % kOne;
+    const uint64_t units = Units(share);
+    return (left + units - 1) / units;
+  }
+  // Does what `times` of them do.
+  void TakeTimes(double share, uint64_t times) {
+    sum_.fetch_add(Units(share) * times, std::memory_order_relaxed);
+  }
 
  private:
   static constexpr uint64_t kOne = uint64_t{1} << 32;

@@ -41,6 +41,7 @@ class LiveInstance {
         !failures_in_row_.compare_exchange_weak(before, before + 1, std::memory_order_relaxed));
     const absl::Duration pause =
         std::min(absl::Milliseconds(100) * (1 << std::min(before, 6)), absl::Seconds(5));
+    if (before == 0) unreachable_since_nanos_.store(now.nanos(), std::memory_order_relaxed);
     avoid_until_nanos_.store((now + pause).nanos(), std::memory_order_relaxed);
     return before == 0;
   }
@@ -70,8 +71,12 @@ class LiveInstance {
   // two above answer false from now on. True when it had been unreachable.
   bool Retire() { return failures_in_row_.exchange(kRetired, std::memory_order_relaxed) > 0; }
 
-  // Since when this consumer has been using it without a break (loadbalance/slow_start.h); 0: no
-  // slow start has seen it.
+  // Since when it has been giving no answer; meaningless while it is reachable.
+  MonotonicTime unreachable_since() const {
+    return MonotonicTime::FromNanos(unreachable_since_nanos_.load(std::memory_order_relaxed));
+  }
+
+  // Since when this consumer has been using it without a break (loadbalance/slow_start.h).
   MonotonicTime in_use_since() const {
     return MonotonicTime::FromNanos(in_use_since_nanos_.load(std::memory_order_relaxed));
   }
@@ -87,6 +92,7 @@ class LiveInstance {
 
   const Endpoint endpoint_;
   std::atomic<int64_t> avoid_until_nanos_{0};
+  std::atomic<int64_t> unreachable_since_nanos_{0};
   std::atomic<int> failures_in_row_{0};
   std::atomic<int> overtaken_in_row_{0};
   std::atomic<int64_t> in_use_since_nanos_{0};

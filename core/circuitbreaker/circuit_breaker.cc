@@ -51,11 +51,10 @@ CircuitBreaker::CircuitBreaker(std::shared_ptr<const BreakerRules> rules, Listen
 
 CircuitBreaker::Admission CircuitBreaker::TryAcquire(MonotonicTime now) {
   uint64_t word = word_.load(std::memory_order_acquire);
-  const auto lets_all_through = [](uint64_t w) {
-    return (StateOf(w) == BreakerState::kClosed && !Ramping(w)) ||
-           StateOf(w) == BreakerState::kMetricsOnly;
+  const auto counted = [](uint64_t w) {
+    return AdmitsAll(w) && StateOf(w) != BreakerState::kDisabled;
   };
-  if (!lets_all_through(word)) return AcquireSlow(word, now);
+  if (!counted(word)) return AcquireSlow(word, now);
   // If the state changes from here on, the permit is of before and its result is ignored.
   Admission admission;
   admission.allowed = true;
@@ -65,7 +64,7 @@ CircuitBreaker::Admission CircuitBreaker::TryAcquire(MonotonicTime now) {
   if (now >= slow_->due()) {
     TakeSlowCalls(now);
     word = word_.load(std::memory_order_acquire);
-    if (!lets_all_through(word)) return AcquireSlow(word, now);
+    if (!counted(word)) return AcquireSlow(word, now);
     admission.permit.generation = GenerationOf(word);
   }
   admission.permit.under_way = slow_->Begin(PeriodOf(admission.permit.generation), now);

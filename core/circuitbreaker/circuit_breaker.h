@@ -127,8 +127,14 @@ class CircuitBreaker {
     return MonotonicTime::FromNanos(admits_from_.load(std::memory_order_acquire));
   }
 
+  // It neither refuses nor ramps up: TryAcquire() would admit any number of calls.
+  bool AdmitsAll() const { return AdmitsAll(word_.load(std::memory_order_acquire)); }
+
   // Back to CLOSED with nothing counted.
   void Reset(MonotonicTime now);
+  // The same, but for a state that an operator's word or the rules set: what it judged is gone, and
+  // another one is in its place.
+  void OnNewPeer(MonotonicTime now);
   // To any state, at once and with nothing counted.
   void Force(BreakerState state, MonotonicTime now);
   // Makes the transitions that time alone has brought, for those who watch.
@@ -148,6 +154,11 @@ class CircuitBreaker {
   static BreakerState StateOf(uint64_t word) { return static_cast<BreakerState>(word & 7); }
   static uint64_t GenerationOf(uint64_t word) { return word >> kGenerationShift; }
   static bool Ramping(uint64_t word) { return (word & kRampBit) != 0; }
+  static bool AdmitsAll(uint64_t word) {
+    const BreakerState state = StateOf(word);
+    return (state == BreakerState::kClosed && !Ramping(word)) ||
+           state == BreakerState::kMetricsOnly || state == BreakerState::kDisabled;
+  }
   uint64_t generation() const { return GenerationOf(word_.load(std::memory_order_acquire)); }
   static uint32_t PeriodOf(uint64_t generation) { return static_cast<uint32_t>(generation); }
 

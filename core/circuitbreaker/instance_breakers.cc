@@ -4,6 +4,11 @@
 
 namespace marpc {
 
+bool AdmittingAll::MayTake(const LiveInstance* instance, MonotonicTime) const {
+  const CircuitBreaker* breaker = breakers_.Of(instance);
+  return breaker == nullptr || breaker->AdmitsAll();
+}
+
 bool InstanceBreakers::AllRefuse(MonotonicTime now, MonotonicTime* until) const {
   if (breakers_.empty()) return false;
   if (tally_->refusing.load(std::memory_order_relaxed) < static_cast<int>(breakers_.size())) {

@@ -26,6 +26,18 @@ struct InstanceBreakerTally {
   std::atomic<uint64_t> transitions{0};
 };
 
+class InstanceBreakers;
+
+// Those whose breakers admit every call, not only a share of them.
+class AdmittingAll final : public InstanceGate {
+ public:
+  explicit AdmittingAll(const InstanceBreakers& breakers) : breakers_(breakers) {}
+  bool MayTake(const LiveInstance* instance, MonotonicTime now) const override;
+
+ private:
+  const InstanceBreakers& breakers_;
+};
+
 // The breakers of one list of instances. Immutable; thread-safe.
 class InstanceBreakers final : public InstanceGate {
  public:
@@ -47,11 +59,13 @@ class InstanceBreakers final : public InstanceGate {
   // Does none of them admit a call? Then until when; infinite where it is not time that decides.
   // Cheap but for the first time after a transition.
   bool AllRefuse(MonotonicTime now, MonotonicTime* until) const;
+  const AdmittingAll& admitting_all() const { return admitting_all_; }
   const Map& breakers() const { return breakers_; }
 
  private:
   const Map breakers_;
   const std::shared_ptr<const InstanceBreakerTally> tally_;
+  const AdmittingAll admitting_all_{*this};
   mutable PlainMutex mutex_;
   // That all are OPEN until then, as long as there is no further transition.
   mutable MonotonicTime all_open_until_ ABSL_GUARDED_BY(mutex_);

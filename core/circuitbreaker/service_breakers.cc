@@ -150,17 +150,14 @@ std::vector<std::shared_ptr<const InstanceBreakers>> ServiceBreakers::ForInstanc
   return result;
 }
 
-void ServiceBreakers::OnNewLife(const LiveInstance* instance, MonotonicTime now) {
+std::vector<std::shared_ptr<CircuitBreaker>> ServiceBreakers::Of(
+    const LiveInstance* instance) const {
+  std::vector<std::shared_ptr<CircuitBreaker>> breakers;
   for (const std::shared_ptr<Group>& group : groups_) {
     const auto found = group->kept.find(instance);
-    if (found == group->kept.end()) continue;
-    CircuitBreaker& breaker = *found->second->breaker;
-    const BreakerState state = breaker.state();
-    const bool by_operator = state == BreakerState::kForcedOpen ||
-                             state == BreakerState::kDisabled ||
-                             state == BreakerState::kMetricsOnly;
-    if (!by_operator) breaker.Reset(now);
+    if (found != group->kept.end()) breakers.push_back(found->second->breaker);
   }
+  return breakers;
 }
 
 std::vector<ServiceBreakers::Named> ServiceBreakers::All() const {

@@ -48,8 +48,8 @@ class ServiceBreakers {
   // For each group, the breakers of these instances; those of others are forgotten.
   std::vector<std::shared_ptr<const InstanceBreakers>> ForInstances(
       absl::Span<const std::shared_ptr<LiveInstance>> instances);
-  // Another life of the process: what was learned of the former one no longer holds.
-  void OnNewLife(const LiveInstance* instance, MonotonicTime now);
+  // One a group, of those that the last list has.
+  std::vector<std::shared_ptr<CircuitBreaker>> Of(const LiveInstance* instance) const;
 
   using Named = std::pair<std::string, std::shared_ptr<CircuitBreaker>>;
   // In the order of their names.

@@ -54,6 +54,21 @@ void CircuitBreaker::Reset(MonotonicTime now) {
   });
 }
 
+void CircuitBreaker::OnNewPeer(MonotonicTime now) {
+  Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    switch (state()) {
+      case BreakerState::kClosed:
+      case BreakerState::kOpen:
+      case BreakerState::kHalfOpen:
+        return Enter(BreakerState::kClosed, BreakerReason::kReset, now);
+      case BreakerState::kForcedOpen:
+      case BreakerState::kDisabled:
+      case BreakerState::kMetricsOnly:
+        return;
+    }
+  });
+}
+
 void CircuitBreaker::Force(BreakerState state, MonotonicTime now) {
   Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { Enter(state, BreakerReason::kForced, now); });
 }

@@ -80,7 +80,9 @@ std::vector<Key> EjectionKeys() {
              Time(absl::Milliseconds(1), kDay), "2m",
              "The longest that it grows to; baseEjectionTime where that is longer."),
       Define("outlier.maxEjectionPercent", Of(&O::max_ejection_percent), WholePercent(), "34",
-             "No instance is ejected while so many percent of them are. One is, where none is."),
+             "No instance is ejected while so many percent of them are: asked before each "
+             "ejection, so "
+             "that one of a few always may be, and of 15 with 10 two are. 0: none is."),
       Define("outlier.panicThreshold", Of(&O::panic_threshold), WholePercent(), "30",
              "With less than so many percent of the instances left, ejected ones are used like the "
              "others. 0: with none left."),

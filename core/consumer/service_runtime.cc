@@ -70,11 +70,11 @@ ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::st
       // A registry of the program's own need not be what the settings say.
       registry_(context_->options.registry == nullptr ? RegistryInWords(context_->settings) : ""),
       slow_start_(MakeSlowStart(context_->settings.ForService(service_).slow_start)),
+      outliers_(MakeOutliers(*context_, service_, slow_start_)),
       cell_(nullptr),
       routers_(std::move(routers)),
       balancer_(std::move(balancer)),
       maker_(context_, service_, BeginOf(slow_start_)),
-      outliers_(MakeOutliers(*context_, service_, slow_start_)),
       unusable_(ListNotReady(service_, context_->registry->state())) {
   absl::MutexLock lock(&mutex_);
   Publish();
@@ -117,17 +117,26 @@ absl::Status ServiceRuntime::WaitForList() {
 }
 
 void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
-  absl::MutexLock lock(&mutex_);
-  if (closed_) return;
-  LogListChange(list_.get(), *list);
-  UpdateInstances(*list);
-  list_ = std::move(list);
-  list_known_.Wake();
-  unusable_ = absl::OkStatus();
-  Publish();
+  std::vector<std::shared_ptr<CircuitBreaker>> of_new_lives;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_) return;
+    LogListChange(list_.get(), *list);
+    of_new_lives = UpdateInstances(*list);
+    list_ = std::move(list);
+    list_known_.Wake();
+    unusable_ = absl::OkStatus();
+    Publish();
+  }
+  // Without the lock: the program's listeners are told, and may ask for what it guards.
+  for (const auto& breaker : of_new_lives) breaker->OnNewPeer(context_->clock.Now());
+  if (outliers_ != nullptr) outliers_->Announce();
 }
 
-void ServiceRuntime::UpdateInstances(const ServiceSnapshot& list) {
+std::vector<std::shared_ptr<CircuitBreaker>> ServiceRuntime::UpdateInstances(
+    const ServiceSnapshot& list) {
+  std::vector<std::shared_ptr<CircuitBreaker>> breakers;
+  std::vector<LiveInstance*> new_lives;
   std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live;
   std::map<Endpoint, std::string> owners;
   for (const Instance& instance : list.instances) {
@@ -138,12 +147,10 @@ void ServiceRuntime::UpdateInstances(const ServiceSnapshot& list) {
             : std::make_shared<ConnectedInstance>(instance.endpoint,
                                                   context_->transport->Connect(instance.endpoint));
     if (known != live_.end() && owners_[instance.endpoint] != instance.owner) {
-      // Another life of the process: what was learned of the former one no longer holds.
       if (one->OnReachable()) counters_->unreachable_instances.fetch_sub(1);
-      const MonotonicTime now = context_->clock.Now();
-      maker_.breakers().OnNewLife(one.get(), now);
-      if (outliers_ != nullptr) outliers_->OnNewLife(one.get(), now);
-      if (slow_start_ != nullptr) slow_start_->OnBack(*one, now);
+      // What was learned of the former one no longer holds.
+      for (auto& breaker : maker_.breakers().Of(one.get())) breakers.push_back(std::move(breaker));
+      new_lives.push_back(one.get());
       one->connection().ResetBackoff();
     }
     owners[instance.endpoint] = instance.owner;
@@ -156,6 +163,11 @@ void ServiceRuntime::UpdateInstances(const ServiceSnapshot& list) {
   }
   live_ = std::move(live);
   owners_ = std::move(owners);
+  if (new_lives.empty()) return breakers;
+  const MonotonicTime now = context_->clock.Now();
+  if (slow_start_ != nullptr) slow_start_->OnBack(new_lives, now);
+  if (outliers_ != nullptr) outliers_->OnNewLives(new_lives, now);
+  return breakers;
 }
 
 void ServiceRuntime::RetireLater(std::shared_ptr<Connection> connection) {
@@ -345,7 +357,6 @@ std::vector<ServiceBreakers::Named> ServiceRuntime::Breakers() {
 }
 
 std::optional<OutlierSnapshot> ServiceRuntime::Outliers() {
-  absl::MutexLock lock(&mutex_);
   if (outliers_ == nullptr) return std::nullopt;
   return outliers_->GetSnapshot(context_->clock.Now(), RandomSource::OfThisThread());
 }

@@ -81,7 +81,9 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   // Publishes a state made of the list, the marks and the methods as they are now.
   void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddInstances(ServiceState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void UpdateInstances(const ServiceSnapshot& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the breakers of instances whose process is another one now.
+  std::vector<std::shared_ptr<CircuitBreaker>> UpdateInstances(const ServiceSnapshot& list)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RetireLater(std::shared_ptr<Connection> connection);
   void PublishMethods();
   // The method's policy, made at its first call where it is not there yet. It holds the thread's
@@ -94,7 +96,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   const std::string service_;
   const std::string registry_;  // for messages
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
-  const std::shared_ptr<SlowStart> slow_start_;  // null: off
+  const std::shared_ptr<SlowStart> slow_start_;      // null: off
+  const std::unique_ptr<OutlierDetector> outliers_;  // null: off
   SnapshotCell<ServiceState> cell_;
 
   WakeUp list_known_;  // or the service is closed
@@ -105,7 +108,6 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live_ ABSL_GUARDED_BY(mutex_);
   std::map<Endpoint, std::string> owners_ ABSL_GUARDED_BY(mutex_);
   MethodPolicies maker_ ABSL_GUARDED_BY(mutex_);
-  const std::unique_ptr<OutlierDetector> outliers_ ABSL_PT_GUARDED_BY(mutex_);  // null: off
   std::vector<std::shared_ptr<const MethodPolicy>> policies_ ABSL_GUARDED_BY(mutex_);
   // Why there is no list to use; OK once there is one.
   absl::Status unusable_ ABSL_GUARDED_BY(mutex_);

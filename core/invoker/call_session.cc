@@ -21,6 +21,9 @@ namespace {
 // A peer that asks for a longer wait asks for none: nobody waits for an answer that long.
 constexpr absl::Duration kLongestPushback = absl::Minutes(1);
 
+// An instance that gave no answer for so long is led back by the slow start when it does.
+constexpr absl::Duration kGone = absl::Seconds(5);
+
 void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace
@@ -216,15 +219,25 @@ void CallSession::NoteReachable(const InFlight& attempt, bool reachable, Monoton
   std::atomic<int>& unreachable = state().counters->unreachable_instances;
   if (!reachable) {
     if (attempt.instance->OnUnreachable(now)) unreachable.fetch_add(1, std::memory_order_relaxed);
-  } else if (unreachable.load(std::memory_order_relaxed) > 0 && attempt.instance->OnReachable()) {
-    unreachable.fetch_sub(1, std::memory_order_relaxed);
+    return;
   }
+  if (unreachable.load(std::memory_order_relaxed) == 0) return;
+  const MonotonicTime since = attempt.instance->unreachable_since();
+  if (!attempt.instance->OnReachable()) return;
+  if (state().slow_start != nullptr && now - since >= kGone) {
+    state().slow_start->OnBack(*attempt.instance, now);
+  }
+  unreachable.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void CallSession::NoteOvertaken(const InFlight& answered, MonotonicTime now) {
   answered.instance->OnAnsweredInTime();
   for (const InFlight& other : in_flight_) {
-    if (other.number < answered.number && other.instance->OnOvertaken(now)) {
+    if (other.number > answered.number) continue;
+    if (state().ejections != nullptr) {
+      state().ejections->OnOvertaken(other.instance, other.started_at, now);
+    }
+    if (other.instance->OnOvertaken(now)) {
       state().counters->unreachable_instances.fetch_add(1, std::memory_order_relaxed);
     }
   }

@@ -233,6 +233,7 @@ class CallSession {
   CircuitBreaker::Admission refusal_;        // the latest
   const std::string* refused_by_ = nullptr;  // the breaker of the service or the method
   bool ejected_too_ = true;                  // the pick may take ejected instances
+  bool admitting_all_only_ = false;          // the pick takes none that ramps up or is probed
   absl::InlinedVector<InFlight, 1> in_flight_;
   int attempts_made_ = 0;
   int retries_decided_ = 0;

@@ -6,8 +6,9 @@
 namespace marpc {
 namespace {
 
-// Picks that breakers may refuse, one instance after the other, before an attempt is given up: a
-// race for the last probe, or ramps.
+// Picks that breakers may refuse, one instance after the other: a race for the last probe, or
+// ramps. After that an attempt takes an instance whose breaker lets every call through, or is given
+// up.
 constexpr int kMaxPicks = 16;
 
 void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
@@ -81,7 +82,9 @@ bool CallSession::PickAdmitted(InFlight& attempt, const Moment& moment) {
 
 bool CallSession::PickAmong(InFlight& attempt, const InstanceBreakers* breakers,
                             const Moment& moment) {
-  for (int i = 0; i < kMaxPicks; ++i) {
+  admitting_all_only_ = false;
+  for (int picks = 0; picks <= kMaxPicks; ++picks) {
+    admitting_all_only_ = picks == kMaxPicks;
     attempt.instance = attempt.hedge ? PickOther(moment) : PickInstance(moment);
     if (attempt.instance == nullptr) return false;
     CircuitBreaker* breaker = breakers == nullptr ? nullptr : breakers->Of(attempt.instance);
@@ -97,6 +100,7 @@ LiveInstance* CallSession::PickUntried(absl::Span<const LiveInstance* const> tri
   const InstanceBreakers* breakers = instance_breakers();
   const Ejections* ejections = state().ejections.get();
   const InstanceGate* gate = breakers != nullptr && breakers->AnyRefuses() ? breakers : nullptr;
+  if (admitting_all_only_) gate = &breakers->admitting_all();
   std::optional<BothGates> both;
   if (!ejected_too_) {
     gate = gate == nullptr ? static_cast<const InstanceGate*>(ejections)

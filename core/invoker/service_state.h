@@ -98,7 +98,7 @@ struct ServiceState {
   std::unique_ptr<RouteTree> routes;
   std::vector<std::shared_ptr<const InstanceBreakers>> instance_breakers;  // by instance_group
   std::shared_ptr<const Ejections> ejections;                              // null: outlier is off
-  std::shared_ptr<const SlowStart> slow_start;                             // null: off
+  std::shared_ptr<SlowStart> slow_start;                                   // null: off
   std::vector<std::shared_ptr<const MethodPolicy>> methods;                // by Method::ordinal
   std::shared_ptr<CallCounters> counters;
   MonotonicTime confirmed_at;

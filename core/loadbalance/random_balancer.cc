@@ -8,48 +8,67 @@ constexpr int kMaxRedraws = 4;
 // ... and those that may leave their turn to another, being in their slow start.
 constexpr int kMaxTurnsLeft = 64;
 
+LiveInstance* DrawFrom(const std::vector<LiveInstance*>& instances, RandomSource& random) {
+  if (instances.empty()) return nullptr;
+  return instances[static_cast<size_t>(random.Uniform() * static_cast<double>(instances.size()))];
+}
+
+// The draws of one pick, among those that may be picked.
+class Draws {
+ public:
+  Draws(const std::vector<LiveInstance*>& instances, const PickQuery& query)
+      : instances_(instances), query_(query) {}
+
+  // Null when there is none.
+  LiveInstance* Next() {
+    if (query_.tried.empty() && query_.gate == nullptr) return DrawFrom(instances_, query_.random);
+    if (narrowed_) return DrawFrom(left_, query_.random);
+    for (int i = 0; query_.tried.empty() && i < kMaxRedraws; ++i) {
+      LiveInstance* drawn = DrawFrom(instances_, query_.random);
+      if (drawn == nullptr || query_.MayPick(drawn)) return drawn;
+    }
+    // A retry, or most are left alone: those are taken out before the draw, so that one draw does.
+    for (LiveInstance* instance : instances_) {
+      if (query_.MayPick(instance)) left_.push_back(instance);
+    }
+    narrowed_ = true;
+    return DrawFrom(left_, query_.random);
+  }
+
+ private:
+  const std::vector<LiveInstance*>& instances_;
+  const PickQuery& query_;
+  std::vector<LiveInstance*> left_;
+  bool narrowed_ = false;
+};
+
 class RandomPicker final : public Picker {
  public:
   explicit RandomPicker(CandidateList candidates) : instances_(LiveInstancesOf(candidates)) {}
 
   LiveInstance* Pick(const PickQuery& query) const override {
-    LiveInstance* picked = Draw(query);
+    Draws draws(instances_, query);
+    LiveInstance* warming = nullptr;
+    int unreachable = 0;
     int turns_left = 0;
-    for (int i = 0; picked != nullptr;) {
-      if (!query.Reachable(picked)) {
-        if (i++ == kMaxRedraws) break;
-      } else if (TakesTurn(query, picked) || turns_left++ == kMaxTurnsLeft) {
-        break;
+    while (LiveInstance* drawn = draws.Next()) {
+      if (!query.Reachable(drawn)) {
+        // Rather a cold one than one that does not answer.
+        if (unreachable++ == kMaxRedraws) return warming != nullptr ? warming : drawn;
+      } else if (TakesTurn(query, drawn) || turns_left++ == kMaxTurnsLeft) {
+        return drawn;
+      } else {
+        warming = drawn;
       }
-      picked = Draw(query);
     }
-    return picked;
+    return warming;
   }
 
  private:
-  LiveInstance* Draw(const PickQuery& query) const {
-    if (query.tried.empty() && query.gate == nullptr) return DrawFrom(instances_, query.random);
-    for (int i = 0; query.tried.empty() && i < kMaxRedraws; ++i) {
-      LiveInstance* drawn = DrawFrom(instances_, query.random);
-      if (drawn == nullptr || query.MayPick(drawn)) return drawn;
-    }
-    // A retry, or most are left alone: those are taken out before the draw, so that one draw does.
-    std::vector<LiveInstance*> left;
-    for (LiveInstance* instance : instances_) {
-      if (query.MayPick(instance)) left.push_back(instance);
-    }
-    return DrawFrom(left, query.random);
-  }
-
   static bool TakesTurn(const PickQuery& query, const LiveInstance* instance) {
     if (query.slow_start == nullptr) return true;
     const double share = query.slow_start->Share(instance, query.now);
     return share >= 1 || query.random.Uniform() < share;
-  }
-
-  static LiveInstance* DrawFrom(const std::vector<LiveInstance*>& instances, RandomSource& random) {
-    if (instances.empty()) return nullptr;
-    return instances[static_cast<size_t>(random.Uniform() * static_cast<double>(instances.size()))];
   }
 
   const std::vector<LiveInstance*> instances_;

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
+
 namespace marpc {
 namespace {
 
 // How many unreachable instances are passed over in one pick: with more of them in a row, the cost
 // of a pick would grow with the size of an outage.
 constexpr size_t kMaxPassedOver = 16;
-
-// How often a pool of instances that are all in their slow start is gone round before the next one
-// is taken all the same.
-constexpr size_t kMaxRounds = 100;
 
 class RoundRobinPicker final : public Picker {
  public:
@@ -25,7 +23,7 @@ class RoundRobinPicker final : public Picker {
     if (n == 0 || (!query.tried.empty() && AllTried(query))) return nullptr;
     const size_t first = rotation_->fetch_add(1, std::memory_order_relaxed) % n;
     LiveInstance* untried = nullptr;
-    LiveInstance* warming = nullptr;
+    bool any_warming = false;
     size_t unreachable = 0;
     size_t left_alone = 0;
     for (size_t i = 0, at = first; i < n; ++i, at = Next(at)) {
@@ -48,10 +46,10 @@ class RoundRobinPicker final : public Picker {
         if (unused > 0) rotation_->fetch_add(unused, std::memory_order_relaxed);
         return instance;
       }
-      if (warming == nullptr) warming = instance;
+      any_warming = true;
       ++left_alone;
     }
-    if (warming != nullptr) return PickWarming(query, first, warming);
+    if (any_warming) return PickWarming(query, first);
     if (untried == nullptr) rotation_->fetch_sub(1, std::memory_order_relaxed);
     return untried;
   }
@@ -60,17 +58,31 @@ class RoundRobinPicker final : public Picker {
   size_t Next(size_t at) const { return at + 1 == instances_.size() ? 0 : at + 1; }
 
   // All that may be picked have left their turns to others: round and round, until one takes one.
-  LiveInstance* PickWarming(const PickQuery& query, size_t first, LiveInstance* otherwise) const {
-    const size_t limit = instances_.size() * kMaxRounds;
-    for (size_t i = 0, at = first; i < limit; ++i, at = Next(at)) {
+  // Where that is going to be is reckoned, since with small shares it may be many rounds away.
+  LiveInstance* PickWarming(const PickQuery& query, size_t first) const {
+    struct Warming {
+      LiveInstance* instance;
+      size_t passed;
+      double share;
+      uint64_t rounds;
+    };
+    absl::InlinedVector<Warming, 16> all;
+    for (size_t i = 0, at = first; i < instances_.size(); ++i, at = Next(at)) {
       LiveInstance* instance = instances_[at];
       if (!query.MayPick(instance) || !query.Reachable(instance)) continue;
-      if (!query.TakesTurn(instance)) continue;
-      // Those before it have had their turns, too.
-      rotation_->fetch_add(i, std::memory_order_relaxed);
-      return instance;
+      const double share = query.slow_start->Share(instance, query.now);
+      all.push_back({instance, i, share, instance->turns().TakesUntilThrough(share)});
     }
-    return otherwise;
+    const auto next = std::min_element(
+        all.begin(), all.end(), [](const auto& a, const auto& b) { return a.rounds < b.rounds; });
+    if (next == all.end()) return nullptr;  // none may be picked any more
+    for (const Warming& one : all) {
+      // In the last round, those behind it are not come by.
+      one.instance->turns().TakeTimes(one.share,
+                                      one.passed > next->passed ? next->rounds - 1 : next->rounds);
+    }
+    rotation_->fetch_add(next->passed, std::memory_order_relaxed);
+    return next->instance;
   }
 
   bool AllTried(const PickQuery& query) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/container/flat_hash_set.h"
+
 namespace marpc {
 
 absl::Status SlowStart::Validate(const SlowStartSettings& settings) {
@@ -21,16 +23,18 @@ absl::Status SlowStart::Validate(const SlowStartSettings& settings) {
 void SlowStart::OnList(absl::Span<const std::shared_ptr<LiveInstance>> instances,
                        MonotonicTime now) {
   PlainMutexLock lock(&mutex_);
+  absl::flat_hash_set<const LiveInstance*> in_use;
+  for (const std::shared_ptr<LiveInstance>& instance : instances_) in_use.insert(instance.get());
   instances_.assign(instances.begin(), instances.end());
   for (const std::shared_ptr<LiveInstance>& instance : instances_) {
-    if (instance->in_use_since() == MonotonicTime()) Begin(*instance, now);
+    if (!in_use.contains(instance.get())) Begin(*instance, now);
   }
   FindOldest();
 }
 
-void SlowStart::OnBack(LiveInstance& instance, MonotonicTime now) {
+void SlowStart::OnBack(absl::Span<LiveInstance* const> instances, MonotonicTime now) {
   PlainMutexLock lock(&mutex_);
-  Begin(instance, now);
+  for (LiveInstance* instance : instances) Begin(*instance, now);
   FindOldest();
 }
 

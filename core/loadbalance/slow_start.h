@@ -34,10 +34,14 @@ class SlowStart {
   // `settings` must be valid, and their window not 0.
   explicit SlowStart(const SlowStartSettings& settings) : settings_(settings) {}
 
-  // The instances in use from now on; those that no slow start has seen yet begin.
+  // The instances in use from now on; those that were not in use before begin.
   void OnList(absl::Span<const std::shared_ptr<LiveInstance>> instances, MonotonicTime now);
-  // It begins (again).
-  void OnBack(LiveInstance& instance, MonotonicTime now);
+  // These begin (again), before they are used again.
+  void OnBack(absl::Span<LiveInstance* const> instances, MonotonicTime now);
+  void OnBack(LiveInstance& instance, MonotonicTime now) {
+    LiveInstance* const one = &instance;
+    OnBack(absl::MakeConstSpan(&one, 1), now);
+  }
 
   // False: every share is 1.
   bool AnyWarming(MonotonicTime now) const {

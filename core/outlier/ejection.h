@@ -47,7 +47,7 @@ struct EjectionEvent {
   std::string instance;  // its endpoint
   bool ejected = false;  // false: used again
   EjectionReason reason = EjectionReason::kNone;
-  MonotonicTime at;
+  MonotonicTime at;     // an end is when the look was due that ended it
   MonotonicTime until;  // of an ejection
   int multiplier = 0;
 };

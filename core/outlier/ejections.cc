@@ -33,4 +33,14 @@ void Ejections::OnAttempt(const LiveInstance* instance, const Attempt& attempt, 
   }
 }
 
+void Ejections::OnOvertaken(const LiveInstance* instance, MonotonicTime started_at,
+                            MonotonicTime now) const {
+  if (!settings().eject_on.latency) return;
+  const auto found = records_.find(instance);
+  if (found == records_.end()) return;
+  OutlierWatch::Record& record = *found->second;
+  if (started_at.nanos() < record.counts_from_nanos.load(std::memory_order_relaxed)) return;
+  record.tally.Time(now - started_at);
+}
+
 }  // namespace marpc

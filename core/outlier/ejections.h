@@ -45,6 +45,10 @@ class Ejections final : public InstanceGate {
   void OnAttempt(const LiveInstance* instance, const Attempt& attempt, MonotonicTime now,
                  RandomSource& random) const;
 
+  // An attempt was given up after that time, since a hedge was answered first: its time counts, and
+  // nothing else.
+  void OnOvertaken(const LiveInstance* instance, MonotonicTime started_at, MonotonicTime now) const;
+
   const OutlierSettings& settings() const { return watch_->settings(); }
 
  private:

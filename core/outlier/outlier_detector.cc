@@ -28,8 +28,11 @@ std::shared_ptr<const Ejections> OutlierDetector::ForInstances(
   return std::make_shared<const Ejections>(std::move(records), watch_);
 }
 
-void OutlierDetector::OnNewLife(const LiveInstance* instance, MonotonicTime now) {
-  watch_->Forget(instance, now);
+void OutlierDetector::Announce() { watch_->Announce(); }
+
+void OutlierDetector::OnNewLives(absl::Span<const LiveInstance* const> instances,
+                                 MonotonicTime now) {
+  watch_->Forget(instances, now);
 }
 
 OutlierSnapshot OutlierDetector::GetSnapshot(MonotonicTime now, RandomSource& random) const {

@@ -33,11 +33,12 @@
 
 namespace marpc {
 
-// Told without a lock, one at a time and in the order of the events: by the thread that caused
-// them, or by one that was causing another just then. Null: nobody is told.
+// Null: nobody is told.
 struct OutlierListeners {
+  // Without a lock, one at a time and in the order of the events: by the thread that caused them,
+  // or by one that was causing another just then.
   std::function<void(const EjectionEvent&)> on_event;
-  // It is let in again.
+  // It is about to be let in again. Under the lock: not to come back here.
   std::function<void(LiveInstance&, MonotonicTime)> on_back;
 };
 
@@ -57,18 +58,21 @@ struct OutlierSnapshot {
   std::vector<EjectionEvent> events;  // the last hundred, the oldest first
 };
 
-// One a service. Thread-compatible; what a call needs of it is in Ejections, which is thread-safe.
+// One a service. Thread-safe, but that lists are handed in one after the other; what a call needs
+// of it is in Ejections.
 class OutlierDetector {
  public:
   // `settings` must be valid. Intervals are counted from `start`.
   OutlierDetector(const OutlierSettings& settings, MonotonicTime start, OutlierListeners listeners);
   ~OutlierDetector();
 
-  // Those of these instances; what is known of others is forgotten.
+  // Those of these instances; what is known of others is forgotten. Leaves events to Announce().
   std::shared_ptr<const Ejections> ForInstances(
       absl::Span<const std::shared_ptr<LiveInstance>> instances, MonotonicTime now);
-  // Another life of the process: what was learned of the former one no longer holds.
-  void OnNewLife(const LiveInstance* instance, MonotonicTime now);
+  // Other lives of their processes: what was learned of the former ones no longer holds. Likewise.
+  void OnNewLives(absl::Span<const LiveInstance* const> instances, MonotonicTime now);
+  // Tells of the events that the two above brought about, which are called under locks.
+  void Announce();
   // With what is due by `now` done.
   OutlierSnapshot GetSnapshot(MonotonicTime now, RandomSource& random) const;
 

@@ -12,7 +12,6 @@ struct OutlierPolicy::Round {
   MonotonicTime tick;
   RandomSource& random;
   int ejected = 0;
-  std::vector<Host*> found;
 
   int total() const { return static_cast<int>(hosts.size()); }
 };
@@ -65,15 +64,19 @@ OutlierPolicy::Verdict OutlierPolicy::Eject(Host& host, EjectionReason reason, i
   return Verdict::kEjected;
 }
 
-std::vector<OutlierPolicy::Host*> OutlierPolicy::Judge(absl::Span<Host* const> hosts,
-                                                       MonotonicTime tick, RandomSource& random) {
-  Round round{hosts, tick, random, 0, {}};
+void OutlierPolicy::Judge(absl::Span<Host* const> hosts, MonotonicTime tick, RandomSource& random) {
+  Round round{hosts, tick, random};
   round.ejected = static_cast<int>(std::count_if(
       hosts.begin(), hosts.end(), [](const Host* host) { return host->ejection.ejected; }));
   if (settings_.eject_on.success_rate) JudgeSuccessRates(round);
   if (settings_.eject_on.failure_percentage) JudgeFailurePercentages(round);
   if (settings_.eject_on.latency) JudgeLatencies(round);
-  return std::move(round.found);
+}
+
+void OutlierPolicy::EjectFound(Round& round, Host& host, EjectionReason reason) {
+  const Verdict verdict =
+      Eject(host, reason, round.ejected, round.total(), round.tick, round.random);
+  if (verdict == Verdict::kEjected) ++round.ejected;
 }
 
 namespace {
@@ -119,11 +122,7 @@ void OutlierPolicy::JudgeSuccessRates(Round& round) {
   for (Host* host : judged) {
     if (host->ejection.ejected) continue;
     if (SuccessRateOf(host->calls) >= success_rates_.threshold - kRounding) continue;
-    const Verdict verdict = Eject(*host, EjectionReason::kSuccessRate, round.ejected, round.total(),
-                                  round.tick, round.random);
-    if (verdict != Verdict::kEjected) continue;
-    ++round.ejected;
-    round.found.push_back(host);
+    EjectFound(round, *host, EjectionReason::kSuccessRate);
   }
 }
 
@@ -140,11 +139,7 @@ void OutlierPolicy::JudgeFailurePercentages(Round& round) {
                                       rule.threshold * static_cast<double>(calls.calls)) {
       continue;
     }
-    const Verdict verdict = Eject(*host, EjectionReason::kFailurePercentage, round.ejected,
-                                  round.total(), round.tick, round.random);
-    if (verdict != Verdict::kEjected) continue;
-    ++round.ejected;
-    round.found.push_back(host);
+    EjectFound(round, *host, EjectionReason::kFailurePercentage);
   }
 }
 
@@ -167,24 +162,21 @@ void OutlierPolicy::JudgeLatencies(Round& round) {
     const double excess = absl::ToDoubleSeconds(rule.minimum_excess);
     if (sorted[i] < median * rule.factor || sorted[i] < median + excess) return;
     if (sorted[i] <= median || host.ejection.ejected) continue;
-    const Verdict verdict = Eject(host, EjectionReason::kLatency, round.ejected, round.total(),
-                                  round.tick, round.random);
-    if (verdict != Verdict::kEjected) continue;
-    ++round.ejected;
-    round.found.push_back(&host);
+    EjectFound(round, host, EjectionReason::kLatency);
   }
 }
 
-bool OutlierPolicy::Pass(Host& host, MonotonicTime first, int64_t count) const {
+std::optional<MonotonicTime> OutlierPolicy::Pass(Host& host, MonotonicTime first,
+                                                 int64_t count) const {
   Ejection& ejection = host.ejection;
-  bool ended = false;
+  std::optional<MonotonicTime> ended;
   if (ejection.ejected) {
     // The first tick after `until` ends it; further ones run off the multiplier.
     const int64_t held =
         ejection.until < first ? 0 : (ejection.until - first) / settings_.interval + 1;
-    if (held >= count) return false;
+    if (held >= count) return std::nullopt;
     ejection.ejected = false;
-    ended = true;
+    ended = first + held * settings_.interval;
     count -= held + 1;
   }
   ejection.multiplier = static_cast<int>(std::max<int64_t>(0, ejection.multiplier - count));

@@ -7,7 +7,7 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -44,12 +44,13 @@ class OutlierPolicy {
   // `settings` must be valid.
   explicit OutlierPolicy(const OutlierSettings& settings) : settings_(settings) {}
 
-  // Compares the hosts, all that there are, by their calls of the interval that ends at `tick`.
-  // Returns those that were ejected.
-  std::vector<Host*> Judge(absl::Span<Host* const> hosts, MonotonicTime tick, RandomSource& random);
+  // Compares the hosts, all that there are, by their calls of the interval that ends at `tick`, and
+  // ejects those that it finds.
+  void Judge(absl::Span<Host* const> hosts, MonotonicTime tick, RandomSource& random);
   // Of the ticks from `first` on, `count` of them, an interval apart: time runs off ejections, and
-  // off the multipliers of hosts that are not ejected. True when the host's ejection has ended.
-  bool Pass(Host& host, MonotonicTime first, int64_t count) const;
+  // off the multipliers of hosts that are not ejected. The tick that ended the host's ejection, if
+  // one did.
+  std::optional<MonotonicTime> Pass(Host& host, MonotonicTime first, int64_t count) const;
   // One that was found by its own calls. `ejected` of `total` hosts are.
   Verdict Eject(Host& host, EjectionReason reason, int ejected, int total, MonotonicTime now,
                 RandomSource& random);
@@ -63,6 +64,7 @@ class OutlierPolicy {
   struct Round;
   bool LimitReached(int ejected, int total) const;
   int EnforcementPercent(EjectionReason reason) const;
+  void EjectFound(Round& round, Host& host, EjectionReason reason);
   void JudgeSuccessRates(Round& round);
   void JudgeFailurePercentages(Round& round);
   void JudgeLatencies(Round& round);

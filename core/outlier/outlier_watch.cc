@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/container/flat_hash_set.h"
 #include "marpc/outlier/outlier_detector.h"
 
 namespace marpc {
@@ -28,13 +29,10 @@ void OutlierWatch::RunLocked(Change change) {
   if (!telling_) {  // by another thread, or further up in this one
     telling_ = true;
     while (!untold_.empty()) {
-      const std::vector<Told> told = std::exchange(untold_, {});
+      const std::vector<EjectionEvent> told = std::exchange(untold_, {});
       mutex_.unlock();
-      for (const Told& one : told) {
-        if (listeners_->on_event != nullptr) listeners_->on_event(one.event);
-        if (!one.event.ejected && listeners_->on_back != nullptr) {
-          listeners_->on_back(*one.instance, one.at);
-        }
+      if (listeners_->on_event != nullptr) {
+        for (const EjectionEvent& event : told) listeners_->on_event(event);
       }
       mutex_.lock();
     }
@@ -64,13 +62,15 @@ void OutlierWatch::TickLocked(MonotonicTime now, RandomSource& random) {
   for (const std::shared_ptr<Record>& record : records_) {
     const bool was_ejected = record->ejected.load(std::memory_order_relaxed);
     if (record->host.ejection.ejected && !was_ejected) OnEjected(*record);
-    if (policy_.Pass(record->host, tick, ticks)) OnBack(*record, record->host.ejection.until, now);
+    const auto ended = policy_.Pass(record->host, tick, ticks);
+    if (ended.has_value()) OnBack(*record, *ended, now);
   }
 }
 
 void OutlierWatch::OnConsecutiveErrors(Record& record, MonotonicTime now, RandomSource& random) {
   if (!mutex_.try_lock()) return;  // the next error says it again
   RunLocked([&] {
+    TickLocked(now, random);
     // Spared, it is found again after as many errors.
     record.errors_in_row.store(0, std::memory_order_relaxed);
     EjectLocked(record, EjectionReason::kConsecutiveErrors, now, random);
@@ -80,6 +80,7 @@ void OutlierWatch::OnConsecutiveErrors(Record& record, MonotonicTime now, Random
 void OutlierWatch::OnErrorRate(Record& record, MonotonicTime now, RandomSource& random) {
   if (!mutex_.try_lock()) return;  // the next error says it again
   RunLocked([&] {
+    TickLocked(now, random);
     if (record.rate_judged.exchange(true, std::memory_order_relaxed)) return;
     EjectLocked(record, EjectionReason::kErrorRate, now, random);
   });
@@ -99,47 +100,56 @@ void OutlierWatch::OnEjected(Record& record) {
   record.errors_in_row.store(0, std::memory_order_relaxed);
   record.tally.Take();
   ejected_.fetch_add(1, std::memory_order_relaxed);
-  Tell(record, record.host.ejection.since, record.host.ejection.since);
+  Tell(record, record.host.ejection.since);
 }
 
 void OutlierWatch::OnBack(Record& record, MonotonicTime due, MonotonicTime now) {
-  record.tally.Take();
-  record.errors_in_row.store(0, std::memory_order_relaxed);
-  record.counts_from_nanos.store(now.nanos(), std::memory_order_relaxed);
+  StartOver(record, now);
+  if (listeners_->on_back != nullptr) listeners_->on_back(*record.instance, now);
   record.ejected.store(false, std::memory_order_relaxed);
   ejected_.fetch_sub(1, std::memory_order_relaxed);
-  Tell(record, due, now);
+  Tell(record, due);
 }
 
-void OutlierWatch::Tell(const Record& record, MonotonicTime due, MonotonicTime now) {
+void OutlierWatch::StartOver(Record& record, MonotonicTime now) {
+  record.tally.Take();
+  record.errors_in_row.store(0, std::memory_order_relaxed);
+  record.rate_judged.store(false, std::memory_order_relaxed);
+  record.counts_from_nanos.store(now.nanos(), std::memory_order_relaxed);
+}
+
+void OutlierWatch::Tell(const Record& record, MonotonicTime at) {
   const Ejection& ejection = record.host.ejection;
   EjectionEvent event{record.instance->endpoint().ToString(),
                       ejection.ejected,
                       ejection.reason,
-                      due,
+                      at,
                       ejection.until,
                       ejection.multiplier};
   events_.push_back(event);
   if (events_.size() > kEventsKept) events_.pop_front();
-  untold_.push_back({std::move(event), record.instance, now});
+  untold_.push_back(std::move(event));
 }
 
 void OutlierWatch::SetRecords(std::vector<std::shared_ptr<Record>> records, MonotonicTime now) {
-  mutex_.lock();
-  RunLocked([&] {
-    for (const auto& record : records_) record->listed = false;
-    for (const auto& record : records) record->listed = true;
-    for (const auto& record : records_) {
-      if (!record->listed && record->ejected.load(std::memory_order_relaxed)) {
-        ejected_.fetch_sub(1, std::memory_order_relaxed);
-      }
+  PlainMutexLock lock(&mutex_);
+  for (const auto& record : records_) record->listed = false;
+  for (const auto& record : records) record->listed = true;
+  for (const auto& record : records_) {
+    if (!record->listed && record->ejected.load(std::memory_order_relaxed)) {
+      ejected_.fetch_sub(1, std::memory_order_relaxed);
     }
-    records_ = std::move(records);
-    if (records_.size() != 1 || !records_[0]->host.ejection.ejected) return;
-    // Nobody is left to take its calls.
-    records_[0]->host.ejection.ejected = false;
-    OnBack(*records_[0], now, now);
-  });
+  }
+  records_ = std::move(records);
+  if (records_.size() != 1 || !records_[0]->host.ejection.ejected) return;
+  // Nobody is left to take its calls.
+  records_[0]->host.ejection.ejected = false;
+  OnBack(*records_[0], now, now);
+}
+
+void OutlierWatch::Announce() {
+  mutex_.lock();
+  RunLocked([] {});
 }
 
 OutlierWatch::RecordMap OutlierWatch::Records() const {
@@ -149,21 +159,19 @@ OutlierWatch::RecordMap OutlierWatch::Records() const {
   return map;
 }
 
-void OutlierWatch::Forget(const LiveInstance* instance, MonotonicTime now) {
-  const RecordMap records = Records();
-  const auto found = records.find(instance);
-  if (found == records.end()) return;
-  const std::shared_ptr<Record> record = found->second;
-  mutex_.lock();
-  RunLocked([&] {
-    const bool was_ejected = record->host.ejection.ejected;
-    record->host.ejection.ejected = false;
-    record->host.ejection.multiplier = 0;
-    if (was_ejected && record->listed) return OnBack(*record, now, now);
-    record->tally.Take();
-    record->errors_in_row.store(0, std::memory_order_relaxed);
-    record->counts_from_nanos.store(now.nanos(), std::memory_order_relaxed);
-  });
+void OutlierWatch::Forget(absl::Span<const LiveInstance* const> instances, MonotonicTime now) {
+  const absl::flat_hash_set<const LiveInstance*> meant(instances.begin(), instances.end());
+  PlainMutexLock lock(&mutex_);
+  for (const std::shared_ptr<Record>& record : records_) {
+    if (!meant.contains(record->instance.get())) continue;
+    Ejection& ejection = record->host.ejection;
+    ejection.multiplier = 0;
+    if (std::exchange(ejection.ejected, false)) {
+      OnBack(*record, now, now);
+    } else {
+      StartOver(*record, now);
+    }
+  }
 }
 
 OutlierSnapshot OutlierWatch::GetSnapshot(MonotonicTime now, RandomSource& random) {

@@ -12,6 +12,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/live_instance.h"
 #include "marpc/base/plain_mutex.h"
@@ -62,18 +63,15 @@ class OutlierWatch {
   void OnErrorRate(Record& record, MonotonicTime now, RandomSource& random);
 
   // Off the call path: these wait.
+  // SetRecords() and Forget() leave it to Announce() to tell the listeners.
   void SetRecords(std::vector<std::shared_ptr<Record>> records, MonotonicTime now);
+  void Announce();
   using RecordMap = absl::flat_hash_map<const LiveInstance*, std::shared_ptr<Record>>;
   RecordMap Records() const;
-  void Forget(const LiveInstance* instance, MonotonicTime now);
+  void Forget(absl::Span<const LiveInstance* const> instances, MonotonicTime now);
   OutlierSnapshot GetSnapshot(MonotonicTime now, RandomSource& random);
 
  private:
-  struct Told {
-    EjectionEvent event;
-    std::shared_ptr<LiveInstance> instance;
-    MonotonicTime at;  // the event's may be earlier: when it was due
-  };
   // Runs `change` and then, without the lock, tells of what it did. The lock is held and given
   // back.
   template <typename Change>
@@ -84,8 +82,8 @@ class OutlierWatch {
   void OnEjected(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnBack(Record& record, MonotonicTime due, MonotonicTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Tell(const Record& record, MonotonicTime due, MonotonicTime now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartOver(Record& record, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Tell(const Record& record, MonotonicTime at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const OutlierSettings settings_;
   const std::unique_ptr<const OutlierListeners> listeners_;
@@ -97,7 +95,7 @@ class OutlierWatch {
   OutlierPolicy policy_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Record>> records_ ABSL_GUARDED_BY(mutex_);
   std::deque<EjectionEvent> events_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Told> untold_ ABSL_GUARDED_BY(mutex_);
+  std::vector<EjectionEvent> untold_ ABSL_GUARDED_BY(mutex_);
   bool telling_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -20,6 +20,7 @@ const std::vector<Scene>& AllScenes() {
       {9, "gray", "an instance is marked and unmarked while calls flow", PlayGray},
       {10, "context", "key-values travel over two hops and leak nowhere", PlayContext},
       {11, "outage", "the registry goes in mid-load and comes back empty", PlayOutage},
+      {12, "ejection", "a sick and a frozen instance are left alone, and led back", PlayEjection},
   };
   return *scenes;
 }

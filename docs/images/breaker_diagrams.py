@@ -17,6 +17,7 @@ class Diagram:
         self.width, self.seconds = LEFT + seconds * SCALE + 40, seconds
         self.height = TOP + rows * 78 + 40
         self.parts = []
+        self.kinds, self.unnamed = set(), set()  # for the legend: calls, and bars too short for a name
         self.text(self.width / 2, 20, title, anchor="middle", size=14, weight="bold")
 
     def x(self, second):
@@ -27,6 +28,7 @@ class Diagram:
                           f'font-weight="{weight}">{text}</text>')
 
     def calls(self, kind, times, row=0):
+        self.kinds.add(kind)
         for time in times:
             y = TOP + row * 78 + 8
             if kind == "refused":
@@ -38,6 +40,7 @@ class Diagram:
                                   f'fill="{CALLS[kind]}"/>')
 
     def span(self, kind, start, end, lift=0):
+        self.kinds.add(kind)
         y = TOP + 8 - lift
         self.parts.append(f'<circle cx="{self.x(start):g}" cy="{y}" r="3.6" fill="{CALLS[kind]}"/>')
         self.parts.append(f'<line x1="{self.x(start):g}" y1="{y}" x2="{self.x(end):g}" y2="{y}" '
@@ -53,6 +56,8 @@ class Diagram:
                               f'fill="{STATES[state]}" stroke="#90a4ae"/>')
             if (end - start) * SCALE > 7 * len(state):
                 self.text(self.x((start + end) / 2), y + 14, state, anchor="middle", size=10)
+            else:
+                self.unnamed.add(state)
 
     def bracket(self, start, end, text, row=0):
         y = TOP + row * 78 + 50
@@ -65,6 +70,8 @@ class Diagram:
         x = LEFT
         for kind, word in (("ok", "succeeds"), ("failed", "fails"), ("slow", "slow"),
                            ("refused", "refused")):
+            if kind not in self.kinds:
+                continue
             if kind == "refused":
                 self.parts.append(f'<path d="M{x - 3} {y - 7} l6 6 m0 -6 l-6 6" '
                                   f'stroke="{CALLS[kind]}" stroke-width="1.6"/>')
@@ -72,9 +79,11 @@ class Diagram:
                 self.parts.append(f'<circle cx="{x}" cy="{y - 4}" r="3.6" fill="{CALLS[kind]}"/>')
             self.text(x + 9, y, word, size=10)
             x += 74
-        self.parts.append(f'<rect x="{x - 4}" y="{y - 9}" width="10" height="10" '
-                          f'fill="{STATES["HALF_OPEN"]}" stroke="#90a4ae"/>')
-        self.text(x + 11, y, "HALF_OPEN", size=10)
+        for state in sorted(self.unnamed):
+            self.parts.append(f'<rect x="{x - 4}" y="{y - 9}" width="10" height="10" '
+                              f'fill="{STATES[state]}" stroke="#90a4ae"/>')
+            self.text(x + 11, y, state, size=10)
+            x += 90
         body = "\n".join(self.parts)
         path = pathlib.Path(__file__).with_name(name)
         path.write_text(
@@ -164,8 +173,8 @@ def ejection():
     d.calls("failed", [0.9, 1.5, 2.1])
     d.calls("ok", [8.6 + 0.6 * i for i in range(14)])
     d.states("instance a", [(0, "IN USE"), (2.1, "EJECTED"), (8, "IN USE")])
-    d.bracket(2.1, 7.1, "5 s; twice as long the next time, if that is soon")
-    d.bracket(7.3, 9.6, "the first look after it", 0)
+    d.bracket(2.1, 7.1, "5 s, next time longer")
+    d.bracket(7.1, 8, "until the next look", 0)
     d.calls("ok", [0.6, 1.2, 1.8], 1)
     d.calls("ok", [2.4 + 0.3 * i for i in range(20)], 1)
     d.calls("ok", [8.3 + 0.6 * i for i in range(14)], 1)

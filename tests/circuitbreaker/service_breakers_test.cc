@@ -100,10 +100,12 @@ TEST_F(ServiceBreakersTest, AnotherLifeOfAProcessBeginsWithAClosedBreaker) {
   const auto groups = breakers_->ForInstances({a});
   CircuitBreaker& breaker = *groups[0]->Of(a.get());
   Fail(breaker);
-  breakers_->OnNewLife(a.get(), clock_.Now());
+  const auto of_a = breakers_->Of(a.get());
+  ASSERT_EQ(of_a.size(), 1u);
+  of_a[0]->OnNewPeer(clock_.Now());
   EXPECT_EQ(breaker.state(), BreakerState::kClosed);
   breaker.Force(BreakerState::kForcedOpen, clock_.Now());
-  breakers_->OnNewLife(a.get(), clock_.Now());
+  of_a[0]->OnNewPeer(clock_.Now());
   EXPECT_EQ(breaker.state(), BreakerState::kForcedOpen) << "an operator's word stands";
 }
 

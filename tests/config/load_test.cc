@@ -468,6 +468,21 @@ TEST(Load, WarnsOfOutlierKeysThatHaveNoEffect) {
                   HasSubstr("services.a.B.slowStart has no effect: slowStart.window is 0")));
 }
 
+TEST(Load, WarnsWherePanicUndoesWhatTheEjectionLimitAllows) {
+  std::vector<std::string> warnings;
+  LoadOptions options;
+  options.warnings = &warnings;
+  const auto settings = ParseSettings(
+      "marpc: {outlier: {maxEjectionPercent: 60}, services: {a.B: {outlier: {enabled: true}}, a.C: "
+      "{outlier: {enabled: true, panicThreshold: 40}}}}",
+      "test", options);
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_THAT(warnings, ::testing::Contains(
+                            HasSubstr("services.a.B.outlier.maxEjectionPercent (60) lets more "
+                                      "than 50 % of the instances be ejected")));
+  EXPECT_THAT(warnings, ::testing::Not(::testing::Contains(HasSubstr("a.C.outlier.max"))));
+}
+
 TEST(Load, OutlierKeysOutOfRangeAreRefused) {
   EXPECT_THAT(Bad("marpc: {outlier: {maxEjectionPercent: 101}}"),
               HasSubstr("outlier.maxEjectionPercent: expected a whole number from 0 to 100"));

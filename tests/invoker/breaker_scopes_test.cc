@@ -192,6 +192,26 @@ TEST(BreakerScopes, TheRampOfAnInstanceSendsTheRestToTheOthers) {
   EXPECT_THAT(seen, Not(Contains(reason::kCircuitBreakerRampUp)));
 }
 
+TEST(BreakerScopes, HoweverManyRampUpNoCallIsRefusedWhileOneInstanceIsClosed) {
+  SimulatedService::Options options = Options(kInstance);
+  std::vector<std::string> back;
+  for (int i = 0; i < 40; ++i) back.push_back(absl::StrCat("back", i));
+  options.instances = back;
+  options.instances.push_back("well");
+  options.settings.circuit_breaker.ramp_up = absl::Seconds(1000);
+  options.settings.circuit_breaker.ramp_up_from = 1;
+  SimulatedService service(std::move(options));
+  Seen(service, Sick({back.begin(), back.end()}), 200);
+  service.clock().Advance(absl::Seconds(10));
+  Seen(service, Sick({}), 200);
+  for (const std::string& name : back) {
+    ASSERT_EQ(service.breaker(absl::StrCat("@", name, ":1")).state(), BreakerState::kClosed);
+  }
+  const auto seen = Seen(service, Sick({}), 200);
+  EXPECT_THAT(seen, Not(Contains(reason::kCircuitBreakerRampUp)));
+  EXPECT_THAT(seen, Contains("well").Times(::testing::Ge(100)));
+}
+
 TEST(BreakerScopes, TheRampOfTheLastInstanceRefusesWithItsOwnReason) {
   SimulatedService::Options options = Options(kInstance);
   options.instances = {"a"};

@@ -22,6 +22,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::HandlerFails;
 using ::testing::IsEmpty;
+using testing::LostRequest;
 using ::testing::Not;
 using testing::SimulatedAttempt;
 using testing::SimulatedBackend;
@@ -69,6 +70,30 @@ std::map<std::string, int> Seen(SimulatedService& service, const SimulatedBacken
 }
 
 using Counts = std::map<std::string, int>;
+
+TEST(OutlierInSession, AnInstanceThatGaveNoAnswerForLongIsLedBackByTheSlowStart) {
+  SimulatedService::Options options = Options();
+  options.outlier.enabled = false;
+  options.slow_start.window = absl::Seconds(100);
+  SimulatedService service(std::move(options));
+  service.clock().Advance(absl::Seconds(200));
+  const SimulatedBackend b_is_gone = [](const std::string& instance, const Step&) {
+    return instance == "b" ? LostRequest() : Answer();
+  };
+  const auto away = [&](absl::Duration time) {
+    Seen(service, b_is_gone, 4);
+    service.clock().Advance(time);
+    // One that finds it back.
+    for (int i = 0; i < 4 && !Seen(service, Sick({}), 1).contains("b"); ++i) {
+    }
+  };
+  away(absl::Seconds(4));
+  EXPECT_EQ(Seen(service, Sick({}), 400)["b"], 100) << "a hiccup";
+  away(absl::Seconds(6));
+  const int share = Seen(service, Sick({}), 310)["b"];
+  EXPECT_GE(share, 8);
+  EXPECT_LE(share, 12);
+}
 
 TEST(OutlierInSession, AnEjectedInstanceGetsNoCallUntilItsTimeIsOver) {
   SimulatedService service(Options());

@@ -43,6 +43,7 @@ class SlowStartTest : public ::testing::TestWithParam<std::string> {
     std::map<std::string, int> picks;
     for (int i = 0; i < count; ++i) {
       PickQuery query{tried, random_, now_};
+      query.gate = gate_;
       if (slow_start_->AnyWarming(now_)) query.slow_start = slow_start_.get();
       ++picks[picker->Pick(query)->endpoint().host()];
     }
@@ -53,6 +54,7 @@ class SlowStartTest : public ::testing::TestWithParam<std::string> {
     EXPECT_NEAR(picks, expected, GetParam() == "random" ? 0.02 * expected + 150 : 2);
   }
 
+  const InstanceGate* gate_ = nullptr;
   std::unique_ptr<SlowStart> slow_start_;
   std::vector<std::shared_ptr<LiveInstance>> live_;
   std::deque<Candidate> candidates_;
@@ -131,6 +133,55 @@ TEST_P(SlowStartTest, AnInstanceThatIsBackBeginsAgain) {
   ExpectAbout(Picks(11'000)["b"], 1'000);
   now_ = now_ + absl::Seconds(9);
   EXPECT_DOUBLE_EQ(slow_start_->Share(live_[1].get(), now_), 0.9);
+}
+
+TEST_P(SlowStartTest, AnInstanceThatWasNotListedForAWhileBeginsAgain) {
+  Make(kTenSeconds);
+  Add("a");
+  Add("b");
+  now_ = now_ + absl::Minutes(1);
+  slow_start_->OnList({live_[0]}, now_);
+  slow_start_->OnList(live_, now_);
+  EXPECT_DOUBLE_EQ(slow_start_->Share(live_[0].get(), now_), 1);
+  EXPECT_DOUBLE_EQ(slow_start_->Share(live_[1].get(), now_), 0.1);
+}
+
+// Lets one alone take calls.
+class OnlyOne final : public InstanceGate {
+ public:
+  explicit OnlyOne(const LiveInstance* one) : one_(one) {}
+  bool MayTake(const LiveInstance* instance, MonotonicTime) const override {
+    ++asked_;
+    return instance == one_;
+  }
+  int asked() const { return asked_; }
+
+ private:
+  const LiveInstance* const one_;
+  mutable int asked_ = 0;
+};
+
+TEST_P(SlowStartTest, ANewInstanceThatAloneMayTakeCallsGetsThemWithoutGoingRoundForLong) {
+  Make({absl::Seconds(10), 1, 0.001});
+  for (int i = 0; i < 1000; ++i) Add(absl::StrCat("warm", i));
+  now_ = now_ + absl::Minutes(1);
+  Add("new");
+  const OnlyOne gate(live_.back().get());
+  gate_ = &gate;
+  EXPECT_EQ(Picks(100)["new"], 100);
+  EXPECT_LT(gate.asked(), 100 * 3 * 1001);
+}
+
+TEST_P(SlowStartTest, RatherANewInstanceThanOneThatDoesNotAnswer) {
+  Make(kTenSeconds);
+  for (const char* name : {"dead1", "dead2"}) Add(name);
+  now_ = now_ + absl::Minutes(1);
+  Add("new");
+  for (int i = 0; i < 10; ++i) {
+    for (int dead : {0, 1}) live_[dead]->OnUnreachable(now_);
+  }
+  // By chance, a draw may meet none but the dead ones.
+  EXPECT_GE(Picks(1000)["new"], GetParam() == "random" ? 800 : 1000);
 }
 
 TEST_P(SlowStartTest, AListThatChangesDoesNotBeginAnew) {

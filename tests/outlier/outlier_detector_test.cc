@@ -44,6 +44,7 @@ class OutlierDetectorTest : public ::testing::Test {
       list.push_back(live);
     }
     ejections_ = detector_->ForInstances(list, clock_.Now());
+    detector_->Announce();
   }
   void Calls(const std::string& name, int count, bool failed,
              std::optional<absl::Duration> latency = std::nullopt) {
@@ -110,6 +111,56 @@ TEST_F(OutlierDetectorTest, ConsecutiveErrorsAreCountedAcrossIntervals) {
   EXPECT_THAT(Ejected(), ElementsAre("a"));
 }
 
+TEST_F(OutlierDetectorTest, LooksThatAreOverdueComeBeforeTheErrorThatFollowsThem) {
+  settings_.consecutive_errors.threshold = 1;
+  settings_.interval = absl::Seconds(1);
+  settings_.base_ejection_time = absl::Seconds(1);
+  Start({"a", "b"});
+  for (int i = 0; i < 3; ++i) {
+    Calls("a", 1, true);
+    while (!Ejected().empty()) clock_.Advance(absl::Seconds(1));
+  }
+  EXPECT_GT(Snapshot().instances[0].ejection.multiplier, 1);
+  // A call that hangs for long, while nobody else calls, and fails.
+  const MonotonicTime began = clock_.Now();
+  clock_.Advance(absl::Minutes(1));
+  ejections_->OnAttempt(live_.at("a").get(), {began, true, std::nullopt}, clock_.Now(), random_);
+  EXPECT_THAT(Ejected(), ElementsAre("a"));
+  EXPECT_EQ(Snapshot().instances[0].ejection.multiplier, 1);
+}
+
+TEST_F(OutlierDetectorTest, AnInstanceBeginsItsReturnBeforeAListenerIsTold) {
+  settings_.consecutive_errors.threshold = 1;
+  std::vector<std::string> order;
+  OutlierListeners listeners;
+  listeners.on_event = [&](const EjectionEvent& event) {
+    order.push_back(event.ejected ? "ejected" : "told");
+  };
+  listeners.on_back = [&](LiveInstance&, MonotonicTime) {
+    EXPECT_TRUE(ejections_->AnyEjected()) << "it is not yet in use";
+    order.push_back("back");
+  };
+  detector_ = std::make_unique<OutlierDetector>(settings_, clock_.Now(), std::move(listeners));
+  List({"a", "b"});
+  Calls("a", 1, true);
+  clock_.Advance(absl::Minutes(1));
+  EXPECT_THAT(Ejected(), IsEmpty());
+  EXPECT_THAT(order, ElementsAre("ejected", "back", "told"));
+}
+
+TEST_F(OutlierDetectorTest, AnotherLifeIsJudgedByItsOwnErrorRate) {
+  settings_.eject_on = {false, true, false, false, false};
+  settings_.error_rate.request_volume = 2;
+  Start({"a", "b"});
+  Calls("a", 2, true);
+  EXPECT_THAT(Ejected(), ElementsAre("a"));
+  detector_->OnNewLives({live_["a"].get()}, clock_.Now());
+  EXPECT_THAT(Ejected(), IsEmpty());
+  clock_.Advance(absl::Seconds(1));
+  Calls("a", 2, true);
+  EXPECT_THAT(Ejected(), ElementsAre("a"));
+}
+
 TEST_F(OutlierDetectorTest, AnErrorRateEjectsAtTheErrorThatReachesIt) {
   settings_.eject_on = {false, true, false, false, false};
   settings_.error_rate.threshold = 50;
@@ -167,7 +218,7 @@ TEST_F(OutlierDetectorTest, AnIntervalThatNobodyCalledInIsMadeUpForByTheNextCall
   EXPECT_FALSE(ejections_->AnyEjected()) << "ejected at 10 s, and that was over at 50 s";
   ASSERT_EQ(told_.size(), 2u);
   EXPECT_EQ(Seconds(told_[0].at), 10);
-  EXPECT_EQ(Seconds(told_[1].at), 40);
+  EXPECT_EQ(Seconds(told_[1].at), 50) << "the look that ended it";
   EXPECT_THAT(back_, ElementsAre("a 3600")) << "a slow start begins when calls do";
   EXPECT_EQ(Snapshot().instances[0].ejection.multiplier, 0);
   EXPECT_EQ(Seconds(Snapshot().next_look), 3610) << "the look-outs keep their beat";
@@ -217,7 +268,8 @@ TEST_F(OutlierDetectorTest, AnotherLifeOfTheProcessIsLetIn) {
   settings_.consecutive_errors.threshold = 1;
   Start({"a", "b"});
   Calls("a", 1, true);
-  detector_->OnNewLife(live_["a"].get(), clock_.Now());
+  detector_->OnNewLives({live_["a"].get()}, clock_.Now());
+  detector_->Announce();
   EXPECT_THAT(Ejected(), IsEmpty());
   EXPECT_EQ(Snapshot().instances[0].ejection.multiplier, 0);
   EXPECT_THAT(back_, ElementsAre("a 0"));
@@ -288,7 +340,10 @@ TEST_F(OutlierDetectorTest, ManyThreadsCountAndLookAtOnce) {
   settings_.base_ejection_time = absl::Milliseconds(300);
   std::atomic<int> balance{0};
   OutlierListeners listeners;
-  listeners.on_event = [&](const EjectionEvent& event) { balance += event.ejected ? 1 : -1; };
+  listeners.on_event = [&](const EjectionEvent& event) {
+    // Of one that leaves the list, no end is told.
+    if (event.instance != "e:1") balance += event.ejected ? 1 : -1;
+  };
   detector_ = std::make_unique<OutlierDetector>(settings_, clock_.Now(), std::move(listeners));
   List({"a", "b", "c", "d", "e"});
   std::vector<std::thread> threads;
@@ -306,10 +361,27 @@ TEST_F(OutlierDetectorTest, ManyThreadsCountAndLookAtOnce) {
       }
     });
   }
+  // Meanwhile one starts anew, and one comes and goes.
+  for (int i = 0; i < 200; ++i) {
+    std::vector<std::shared_ptr<LiveInstance>> list;
+    for (const auto& [name, live] : live_) {
+      if (name != "e" || i % 2 == 1) list.push_back(live);
+    }
+    detector_->ForInstances(list, clock_.Now());
+    detector_->OnNewLives({live_.at("b").get()}, clock_.Now());
+    detector_->Announce();
+  }
   for (std::thread& thread : threads) thread.join();
   const OutlierSnapshot snapshot = Snapshot();
-  EXPECT_EQ(static_cast<size_t>(snapshot.ejected), Ejected().size());
-  EXPECT_EQ(balance.load(), snapshot.ejected);
+  int ejected = 0;
+  int ejected_but_e = 0;
+  for (const auto& one : snapshot.instances) {
+    if (!one.ejection.ejected) continue;
+    ++ejected;
+    if (one.name != "e:1") ++ejected_but_e;
+  }
+  EXPECT_EQ(snapshot.ejected, ejected);
+  EXPECT_EQ(balance.load(), ejected_but_e);
   EXPECT_GT(snapshot.counters.ejections[static_cast<int>(EjectionReason::kConsecutiveErrors)], 1u);
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "marpc/base/error.h"
@@ -98,6 +99,63 @@ TEST(ProcessPitfalls, AFrozenInstanceLosesItsShareAndItsCallsEndInTime) {
   }
   EXPECT_LT(failed, kCalls / 100);
   a.Kill(SIGCONT);
+}
+
+// A hung peer answers nothing and refuses nothing: calls that hang there have to count as soon as
+// they have hung for too long, and it has to come back when it wakes up.
+TEST(ProcessPitfalls, AFrozenInstanceIsLeftAloneByItsBreakerAndUsedAgainOnceItWakes) {
+  Node b, c;
+  ServingChild a;
+  Settings settings = StaticSettings({a.endpoint(), b.endpoint(), c.endpoint()});
+  settings.method_defaults.retry.timeout = absl::Milliseconds(500);
+  settings.method_defaults.retry.max_retries = 2;
+  settings.method_defaults.retry.idempotent = true;
+  CircuitBreakerSettings& breaker = settings.method_defaults.circuit_breaker;
+  breaker.enabled = true;
+  breaker.scope = {.service = false, .method = false, .instance = true};
+  breaker.trip_on = {.fault_limit = false, .consecutive_failures = true};
+  breaker.consecutive_failures = 3;
+  breaker.slow_calls_fail = true;
+  breaker.slow_call_duration = absl::Milliseconds(200);
+  breaker.half_open_initial_delay = absl::Milliseconds(200);
+  breaker.half_open_delay = absl::Milliseconds(200);
+  breaker.ramp_up = absl::Milliseconds(200);
+  Caller caller(settings);
+  Warm(caller, a, b, c);
+  const auto state_of_a = [&] {
+    for (const auto& [name, of] : caller.consumer().Breakers()) {
+      if (absl::EndsWith(name, absl::StrCat("@", a.endpoint()))) return of->state();
+    }
+    return BreakerState::kDisabled;
+  };
+  std::atomic<bool> stop{false};
+  std::atomic<int> failed{0};
+  std::atomic<uint64_t> answered_by_a{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      while (!stop.load()) {
+        CallReport report;
+        CallOptions options;
+        options.report = &report;
+        if (!caller.Delay(options).ok()) {
+          failed.fetch_add(1);
+        } else if (report.attempts.back().instance() == a.endpoint()) {
+          answered_by_a.fetch_add(1);
+        }
+      }
+    });
+  }
+  EXPECT_TRUE(Eventually([&] { return answered_by_a.load() > 0; }));
+  a.Kill(SIGSTOP);
+  EXPECT_TRUE(Eventually([&] { return state_of_a() == BreakerState::kOpen; }));
+  a.Kill(SIGCONT);
+  EXPECT_TRUE(Eventually([&] { return state_of_a() == BreakerState::kClosed; }));
+  const uint64_t before = answered_by_a.load();
+  EXPECT_TRUE(Eventually([&] { return answered_by_a.load() > before + 100; }));
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed.load(), 0);
 }
 
 // grpc/grpc #30151, #28949, #15973: a global channel crashes or hangs at exit.

@@ -135,9 +135,12 @@ std::set<std::string> SimulatedService::ejected() {
 
 void SimulatedService::Restart(const std::string& instance) {
   LiveInstance& live = *live_.at(instance);
-  breakers_->OnNewLife(&live, clock_->Now());
-  if (outliers_ != nullptr) outliers_->OnNewLife(&live, clock_->Now());
+  for (const auto& breaker : breakers_->Of(&live)) breaker->OnNewPeer(clock_->Now());
   if (slow_start_ != nullptr) slow_start_->OnBack(live, clock_->Now());
+  if (outliers_ != nullptr) {
+    outliers_->OnNewLives({&live}, clock_->Now());
+    outliers_->Announce();
+  }
 }
 
 void SimulatedService::SetGray(std::set<std::string> gray) {
@@ -203,7 +206,10 @@ void SimulatedService::Publish() {
     state->candidates.push_back(std::move(candidate));
   }
   state->instance_breakers = breakers_->ForInstances(state->live);
-  if (outliers_ != nullptr) state->ejections = outliers_->ForInstances(state->live, clock_->Now());
+  if (outliers_ != nullptr) {
+    state->ejections = outliers_->ForInstances(state->live, clock_->Now());
+    outliers_->Announce();
+  }
   if (slow_start_ != nullptr) slow_start_->OnList(state->live, clock_->Now());
   state->slow_start = slow_start_;
   RouteTable::Pool all;
