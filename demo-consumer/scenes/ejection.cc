@@ -26,7 +26,7 @@ outlier:
   ejectOn: consecutiveErrors
   consecutiveErrors: {threshold: 5}
   interval: 100ms
-  baseEjectionTime: 1s
+  baseEjectionTime: 2s
 slowStart: {window: 2s})";
 constexpr char kBreaker[] = R"(retry: {maxRetries: 2, timeout: 1s}
 circuitbreaker:

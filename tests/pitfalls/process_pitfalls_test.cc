@@ -123,8 +123,10 @@ TEST(ProcessPitfalls, AFrozenInstanceIsLeftAloneByItsBreakerAndUsedAgainOnceItWa
   Caller caller(settings);
   Warm(caller, a, b, c);
   const auto state_of_a = [&] {
-    for (const auto& [name, of] : caller.consumer().Breakers()) {
-      if (absl::EndsWith(name, absl::StrCat("@", a.endpoint()))) return of->state();
+    for (const auto& breaker : caller.consumer().Breakers(testing::kHello)) {
+      if (absl::EndsWith(breaker.name, absl::StrCat("@", a.endpoint()))) {
+        return breaker.snapshot.state;
+      }
     }
     return BreakerState::kDisabled;
   };
