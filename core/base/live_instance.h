@@ -71,6 +71,14 @@ class LiveInstance {
   // two above answer false from now on. True when it had been unreachable.
   bool Retire() { return failures_in_row_.exchange(kRetired, std::memory_order_relaxed) > 0; }
 
+  // True once in ten seconds: for messages, which an instance that comes and goes would flood.
+  bool TakeNotice(MonotonicTime now) {
+    int64_t next = next_notice_nanos_.load(std::memory_order_relaxed);
+    return next <= now.nanos() &&
+           next_notice_nanos_.compare_exchange_strong(next, (now + absl::Seconds(10)).nanos(),
+                                                      std::memory_order_relaxed);
+  }
+
   // Since when it has been giving no answer; meaningless while it is reachable.
   MonotonicTime unreachable_since() const {
     return MonotonicTime::FromNanos(unreachable_since_nanos_.load(std::memory_order_relaxed));
@@ -95,6 +103,7 @@ class LiveInstance {
   std::atomic<int64_t> unreachable_since_nanos_{0};
   std::atomic<int> failures_in_row_{0};
   std::atomic<int> overtaken_in_row_{0};
+  std::atomic<int64_t> next_notice_nanos_{std::numeric_limits<int64_t>::min()};
   std::atomic<int64_t> in_use_since_nanos_{0};
   EvenShare turns_;
 };

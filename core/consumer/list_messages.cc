@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,23 @@ std::string Field(const char* name, const std::vector<std::string>& endpoints) {
                                   absl::StrJoin(endpoints.begin(), endpoints.begin() + shown, ","));
   if (shown < endpoints.size()) absl::StrAppend(&text, ",...(", endpoints.size(), " in all)");
   return text;
+}
+
+// Those of `a` that are not in `b`.
+std::vector<std::string> Without(const std::set<Endpoint>& a, const std::set<Endpoint>& b) {
+  std::vector<std::string> endpoints;
+  for (const Endpoint& endpoint : a) {
+    if (!b.contains(endpoint)) endpoints.push_back(endpoint.ToString());
+  }
+  return endpoints;
+}
+
+void LogMarks(const std::set<Endpoint>& before, const ServiceSnapshot& after) {
+  const std::vector<std::string> marked = Without(after.gray_marks, before);
+  const std::vector<std::string> unmarked = Without(before, after.gray_marks);
+  if (marked.empty() && unmarked.empty()) return;
+  Logger()->info("event=gray_marks service={} marks={}{}{}", after.service, after.gray_marks.size(),
+                 Field("marked", marked), Field("unmarked", unmarked));
 }
 
 }  // namespace
@@ -67,9 +85,12 @@ void LogListChange(const ServiceSnapshot* before, const ServiceSnapshot& after) 
   std::vector<std::string> left;
   left.reserve(gone.size());
   for (const auto& [endpoint, owner] : gone) left.push_back(endpoint.ToString());
-  if (before != nullptr && joined.empty() && restarted.empty() && left.empty()) return;
-  logger->info("event=instances service={} known={}{}{}{}", after.service, after.instances.size(),
-               Field("joined", joined), Field("restarted", restarted), Field("left", left));
+  if (before == nullptr || !joined.empty() || !restarted.empty() || !left.empty()) {
+    logger->info("event=instances service={} known={}{}{}{}", after.service, after.instances.size(),
+                 Field("joined", joined), Field("restarted", restarted), Field("left", left));
+  }
+  static const std::set<Endpoint> none;
+  LogMarks(before == nullptr ? none : before->gray_marks, after);
 }
 
 }  // namespace marpc

@@ -16,8 +16,8 @@ std::string RegistryInWords(const Settings& settings);
 // Why `service` cannot be called: its registry, which is in this state, has not answered yet.
 absl::Status ListNotReady(const std::string& service, const RegistryState& registry);
 
-// One line at `info` where instances came, went or were started anew: `event=instances`.
-// `before`: null when this is the first list.
+// A line at `info` where instances came, went or were started anew (`event=instances`), and one
+// where gray marks did (`event=gray_marks`). `before`: null when this is the first list.
 void LogListChange(const ServiceSnapshot* before, const ServiceSnapshot& after);
 
 }  // namespace marpc

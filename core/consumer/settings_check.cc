@@ -11,6 +11,7 @@
 #include "marpc/base/method.h"
 #include "marpc/config/faults.h"
 #include "marpc/config/names.h"
+#include "marpc/config/ranges.h"
 #include "marpc/config/shared_parts.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/filter/reply_json.h"
@@ -192,6 +193,7 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
       if (auto s = Prefixed(file, CheckAgainstReply(*known, method)); !s.ok()) return s;
     }
   }
+  if (auto s = CheckRanges(settings); !s.ok()) return s;
   if (auto s = CheckCodePolicies(options.policies, settings); !s.ok()) return s;
   return CheckNamedServices(settings, options);
 }

@@ -21,9 +21,6 @@ namespace {
 // A peer that asks for a longer wait asks for none: nobody waits for an answer that long.
 constexpr absl::Duration kLongestPushback = absl::Minutes(1);
 
-// An instance that gave no answer for so long is led back by the slow start when it does.
-constexpr absl::Duration kGone = absl::Seconds(5);
-
 void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace
@@ -215,34 +212,6 @@ bool CallSession::TryHedge(const Moment& moment, Step& step) {
   return true;
 }
 
-void CallSession::NoteReachable(const InFlight& attempt, bool reachable, MonotonicTime now) {
-  std::atomic<int>& unreachable = state().counters->unreachable_instances;
-  if (!reachable) {
-    if (attempt.instance->OnUnreachable(now)) unreachable.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  if (unreachable.load(std::memory_order_relaxed) == 0) return;
-  const MonotonicTime since = attempt.instance->unreachable_since();
-  if (!attempt.instance->OnReachable()) return;
-  if (state().slow_start != nullptr && now - since >= kGone) {
-    state().slow_start->OnBack(*attempt.instance, now);
-  }
-  unreachable.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void CallSession::NoteOvertaken(const InFlight& answered, MonotonicTime now) {
-  answered.instance->OnAnsweredInTime();
-  for (const InFlight& other : in_flight_) {
-    if (other.number > answered.number) continue;
-    if (state().ejections != nullptr) {
-      state().ejections->OnOvertaken(other.instance, other.started_at, now);
-    }
-    if (other.instance->OnOvertaken(now)) {
-      state().counters->unreachable_instances.fetch_add(1, std::memory_order_relaxed);
-    }
-  }
-}
-
 Step CallSession::OnAttemptDone(int number, AttemptOutcome outcome, const Moment& moment) {
   const auto it = std::find_if(in_flight_.begin(), in_flight_.end(),
                                [&](const InFlight& one) { return one.number == number; });
@@ -254,7 +223,7 @@ Step CallSession::OnAttemptDone(int number, AttemptOutcome outcome, const Moment
 }
 
 Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
-  NoteReachable(attempt, true, moment.now);
+  NoteReachable(attempt, moment.now);
   TellBreakers(attempt, Classification::Health::kGood, moment.now);
   const absl::Duration latency = moment.now - attempt.started_at;
   TellOutliers(attempt, Classification::Health::kGood, latency, moment);
@@ -308,9 +277,9 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
                  timed ? std::optional(latency) : std::nullopt, moment);
   }
   if (outcome.source == AttemptOutcome::Source::kNetwork) {
-    NoteReachable(attempt, false, moment.now);
+    NoteUnreachable(attempt, outcome.status, moment.now);
   } else if (classification.health == Classification::Health::kGood) {
-    NoteReachable(attempt, true, moment.now);
+    NoteReachable(attempt, moment.now);
   }
   NoteTried(attempt);
   TellThrottle(outcome, classification, moment.now);

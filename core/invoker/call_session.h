@@ -170,8 +170,9 @@ class CallSession {
                   const Moment& moment);
   // A peer has pushed back while other attempts are under way.
   Step HedgeAfter(absl::Duration pushback, MonotonicTime now);
-  // Keeps the instance's reachability and the service's count of unreachable ones in step.
-  void NoteReachable(const InFlight& attempt, bool reachable, MonotonicTime now);
+  // These keep the instance's reachability and the service's count of unreachable ones in step.
+  void NoteUnreachable(const InFlight& attempt, const absl::Status& why, MonotonicTime now);
+  void NoteReachable(const InFlight& attempt, MonotonicTime now);
   // Of the attempts that are still without an answer when a later one has one.
   void NoteOvertaken(const InFlight& answered, MonotonicTime now);
   // A permit of that breaker for the attempt; where it is refused, refusal_ says how.

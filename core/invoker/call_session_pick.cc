@@ -177,30 +177,4 @@ bool CallSession::AcquireShared(InFlight& attempt, MonotonicTime now) {
   return true;
 }
 
-void CallSession::TellBreakers(const InFlight& attempt, Classification::Health health,
-                               MonotonicTime now) {
-  for (size_t i = 0; i < attempt.permits_held; ++i) {
-    const auto& [breaker, permit] = attempt.permits[i];
-    switch (health) {
-      case Classification::Health::kGood:
-        breaker->OnSuccess(permit, now);
-        break;
-      case Classification::Health::kBad:
-        breaker->OnFailure(permit, now);
-        break;
-      case Classification::Health::kUnknown:
-        breaker->Release(permit);
-        break;
-    }
-  }
-}
-
-void CallSession::TellOutliers(const InFlight& attempt, Classification::Health health,
-                               std::optional<absl::Duration> latency, const Moment& moment) {
-  if (state().ejections == nullptr || health == Classification::Health::kUnknown) return;
-  state().ejections->OnAttempt(
-      attempt.instance, {attempt.started_at, health == Classification::Health::kBad, latency},
-      moment.now, moment.random);
-}
-
 }  // namespace marpc

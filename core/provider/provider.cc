@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "marpc/base/instance.h"
+#include "marpc/config/ranges.h"
 #include "marpc/observe/log.h"
 #include "marpc/provider/admission.h"
 #include "marpc/provider/drain_report.h"
@@ -43,6 +44,7 @@ Instance DescribeInstance(const Settings& settings, const Endpoint& advertised) 
 
 absl::StatusOr<std::unique_ptr<Provider>> Provider::Create(const Settings& settings,
                                                            std::shared_ptr<Registry> registry) {
+  if (absl::Status status = CheckRanges(settings); !status.ok()) return status;
   const bool owns_registry = registry == nullptr;
   if (owns_registry) {
     absl::StatusOr<std::shared_ptr<Registry>> opened = OpenRegistry(settings);

@@ -35,5 +35,11 @@ TEST_F(LiveInstanceTest, RetiredWhileReachable) {
   EXPECT_FALSE(instance_.OnUnreachable(now_));
 }
 
+TEST_F(LiveInstanceTest, NoticeOfItIsTakenOnceInTenSeconds) {
+  EXPECT_TRUE(instance_.TakeNotice(now_));
+  EXPECT_FALSE(instance_.TakeNotice(now_ + absl::Milliseconds(9999)));
+  EXPECT_TRUE(instance_.TakeNotice(now_ + absl::Seconds(10)));
+}
+
 }  // namespace
 }  // namespace marpc

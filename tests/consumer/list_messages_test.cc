@@ -60,6 +60,17 @@ TEST_F(ListMessagesTest, AListOfTheSameProcessesIsNotLogged) {
   EXPECT_THAT(log_.str(), IsEmpty());
 }
 
+TEST_F(ListMessagesTest, GrayMarksThatComeAndGoAreLogged) {
+  ServiceSnapshot before = List({"a:1 one"});
+  before.gray_marks = {*Endpoint::Parse("a:1"), *Endpoint::Parse("b:1")};
+  ServiceSnapshot after = List({"a:1 one"});
+  after.gray_marks = {*Endpoint::Parse("b:1"), *Endpoint::Parse("c:1")};
+  LogListChange(&before, after);
+  EXPECT_THAT(log_.str(),
+              HasSubstr("event=gray_marks service=test.List marks=2 marked=c:1 unmarked=a:1\n"));
+  EXPECT_THAT(log_.str(), Not(HasSubstr("event=instances")));
+}
+
 TEST_F(ListMessagesTest, OfManyTheFirstTenAreNamed) {
   std::vector<std::string> entries;
   for (int port = 1001; port <= 1012; ++port) {
