@@ -28,13 +28,13 @@ outlier:
   interval: 100ms
   baseEjectionTime: 2s
 slowStart: {window: 2s})";
-constexpr char kBreaker[] = R"(retry: {maxRetries: 2, timeout: 1s}
+constexpr char kBreaker[] = R"(retry: {maxRetries: 2, timeout: 2s}
 circuitbreaker:
   enabled: true
   scope: instance
   tripOn: consecutiveFailures
   consecutiveFailures: 5
-  slowCallDuration: 250ms
+  slowCallDuration: 500ms
   slowCallsFail: true
   halfOpenInitialDelay: 500ms
   halfOpenDelay: 500ms

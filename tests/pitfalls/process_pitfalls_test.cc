@@ -107,7 +107,7 @@ TEST(ProcessPitfalls, AFrozenInstanceIsLeftAloneByItsBreakerAndUsedAgainOnceItWa
   Node b, c;
   ServingChild a;
   Settings settings = StaticSettings({a.endpoint(), b.endpoint(), c.endpoint()});
-  settings.method_defaults.retry.timeout = absl::Milliseconds(500);
+  settings.method_defaults.retry.timeout = absl::Seconds(3);
   settings.method_defaults.retry.max_retries = 2;
   settings.method_defaults.retry.idempotent = true;
   CircuitBreakerSettings& breaker = settings.method_defaults.circuit_breaker;
@@ -116,7 +116,7 @@ TEST(ProcessPitfalls, AFrozenInstanceIsLeftAloneByItsBreakerAndUsedAgainOnceItWa
   breaker.trip_on = {.fault_limit = false, .consecutive_failures = true};
   breaker.consecutive_failures = 3;
   breaker.slow_calls_fail = true;
-  breaker.slow_call_duration = absl::Milliseconds(200);
+  breaker.slow_call_duration = absl::Seconds(1);
   breaker.half_open_initial_delay = absl::Milliseconds(200);
   breaker.half_open_delay = absl::Milliseconds(200);
   breaker.ramp_up = absl::Milliseconds(200);
