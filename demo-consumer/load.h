@@ -2,16 +2,19 @@
 #ifndef DEMO_CONSUMER_LOAD_H_
 #define DEMO_CONSUMER_LOAD_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "demo-consumer/ended_calls.h"
 #include "demo-consumer/evidence.h"
 #include "marpc/consumer/call_options.h"
 
@@ -22,30 +25,26 @@ class Load {
  public:
   // Makes one call and says how it ended. Called by several threads at once.
   using Call = std::function<absl::Status()>;
-  struct Totals {
-    int64_t calls = 0;
-    int64_t failed = 0;
-    absl::Status first_failure;
-  };
+  using Totals = EndedCalls::Totals;
 
   Load(int threads, Call call);
   ~Load() { Stop(); }
 
-  // Until that many more have ended. DeadlineExceeded when they take longer than a minute.
-  absl::Status WaitForCalls(int64_t more);
-  // Until a call that has ended made `condition` true. Unavailable names `what` when none does.
+  // As in EndedCalls.
+  absl::Status WaitForCalls(int64_t more) { return ended_.WaitForMore(more); }
   absl::Status WaitUntil(const std::string& what, std::function<bool()> condition,
-                         absl::Duration timeout);
-  Totals totals() const;
+                         absl::Duration timeout) {
+    return ended_.WaitUntil(what, std::move(condition), timeout);
+  }
+  Totals totals() const { return ended_.totals(); }
   Totals Stop();
 
  private:
   void Run();
 
   const Call call_;
-  mutable absl::Mutex mutex_;
-  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
-  Totals totals_ ABSL_GUARDED_BY(mutex_);
+  EndedCalls ended_;
+  std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;
 };
 

@@ -1,9 +1,9 @@
 #include "demo-consumer/paced_load.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 namespace demo {
@@ -34,24 +34,14 @@ void PacedLoad::CallOnce() {
       {},
       [this, report](const absl::StatusOr<HelloReply>& reply) {
         on_end_(*report);
+        ended_.Add(reply.status());
         absl::MutexLock lock(&mutex_);
-        ++totals_.calls;
-        if (!reply.ok() && totals_.failed++ == 0) totals_.first_failure = reply.status();
         --under_way_;
       },
       options);
 }
 
-absl::Status PacedLoad::WaitUntil(const std::string& what, std::function<bool()> condition,
-                                  absl::Duration timeout) {
-  absl::MutexLock lock(&mutex_);
-  if (mutex_.AwaitWithTimeout(absl::Condition(&condition), timeout)) return absl::OkStatus();
-  return absl::DeadlineExceededError(
-      absl::StrCat("under load, there was to be ", what, " within ", absl::FormatDuration(timeout),
-                   "; calls so far: ", totals_.calls, ", failed: ", totals_.failed));
-}
-
-Load::Totals PacedLoad::Stop() {
+EndedCalls::Totals PacedLoad::Stop() {
   {
     absl::MutexLock lock(&mutex_);
     stop_ = true;
@@ -60,7 +50,7 @@ Load::Totals PacedLoad::Stop() {
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(
       +[](int* under_way) { return *under_way == 0; }, &under_way_));
-  return totals_;
+  return ended_.totals();
 }
 
 }  // namespace demo

@@ -6,12 +6,14 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "demo-consumer/load.h"
+#include "demo-consumer/ended_calls.h"
 #include "demo/hello.marpc.h"
+#include "marpc/consumer/call_options.h"
 
 namespace demo {
 
@@ -25,12 +27,13 @@ class PacedLoad {
   PacedLoad(const HelloServiceClient& client, absl::Duration period, OnEnd on_end);
   ~PacedLoad() { Stop(); }
 
-  // Until a call that has ended made `condition` true. DeadlineExceeded names `what` when none
-  // does.
+  // As in EndedCalls.
   absl::Status WaitUntil(const std::string& what, std::function<bool()> condition,
-                         absl::Duration timeout);
+                         absl::Duration timeout) {
+    return ended_.WaitUntil(what, std::move(condition), timeout);
+  }
   // Starts no more, and waits for those under way.
-  Load::Totals Stop();
+  EndedCalls::Totals Stop();
 
  private:
   void Run();
@@ -39,10 +42,10 @@ class PacedLoad {
   const HelloServiceClient& client_;
   const absl::Duration period_;
   const OnEnd on_end_;
+  EndedCalls ended_;
   absl::Mutex mutex_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   int under_way_ ABSL_GUARDED_BY(mutex_) = 0;
-  Load::Totals totals_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

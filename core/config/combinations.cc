@@ -160,6 +160,24 @@ void WarnOfIdleKeys(absl::string_view where, const ServiceSettings& service,
   }
 }
 
+// More may be ejected than panic leaves ejected: those beyond bring all back into use.
+void WarnOfPanic(absl::string_view where, const OutlierSettings& settings,
+                 const OutlierSettings& above, std::vector<std::string>& warnings) {
+  const auto contradicts = [](const OutlierSettings& s) {
+    return s.enabled && s.panic_threshold > 100 - s.max_ejection_percent;
+  };
+  if (!contradicts(settings)) return;
+  if (contradicts(above) && settings.panic_threshold == above.panic_threshold &&
+      settings.max_ejection_percent == above.max_ejection_percent) {
+    return;  // said above
+  }
+  warnings.push_back(absl::StrCat(
+      where, "outlier.maxEjectionPercent (", settings.max_ejection_percent, ") lets more than ",
+      100 - settings.panic_threshold,
+      " % of the instances be ejected, where outlier.panicThreshold (", settings.panic_threshold,
+      ") brings all of them back into use; lower one of the two"));
+}
+
 }  // namespace
 
 void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults& faults) {
@@ -228,24 +246,6 @@ void CheckSharedParts(const AssignmentGroup& given, const MethodSettings& settin
   }
 }
 
-// More may be ejected than panic leaves ejected: those beyond bring all back into use.
-void WarnOfPanic(absl::string_view where, const OutlierSettings& settings,
-                 const OutlierSettings& above, std::vector<std::string>& warnings) {
-  const auto contradicts = [](const OutlierSettings& s) {
-    return s.enabled && s.panic_threshold > 100 - s.max_ejection_percent;
-  };
-  if (!contradicts(settings)) return;
-  if (contradicts(above) && settings.panic_threshold == above.panic_threshold &&
-      settings.max_ejection_percent == above.max_ejection_percent) {
-    return;  // said above
-  }
-  warnings.push_back(absl::StrCat(
-      where, "outlier.maxEjectionPercent (", settings.max_ejection_percent, ") lets more than ",
-      100 - settings.panic_threshold,
-      " % of the instances be ejected, where outlier.panicThreshold (", settings.panic_threshold,
-      ") brings all of them back into use; lower one of the two"));
-}
-
 std::vector<std::string> Warnings(const Settings& settings) {
   std::vector<std::string> warnings;
   if (settings.transport.keepalive_time < settings.provider.keepalive_min_interval) {
@@ -266,18 +266,17 @@ std::vector<std::string> Warnings(const Settings& settings) {
   const OutlierSettings& outlier = settings.service_defaults.outlier;
   WarnOfPanic("", outlier, OutlierSettings(), warnings);
   for (const auto& [service, own] : settings.services) {
+    const std::string where = absl::StrCat("services.", service, ".");
     const BackoffSettings& shared = own.method_defaults.retry.backoff;
     const CircuitBreakerSettings& its_breaker = own.method_defaults.circuit_breaker;
-    WarnOfNoWait(absl::StrCat("services.", service, "."), shared, top, warnings);
-    WarnOfIdleKeys(absl::StrCat("services.", service, "."), its_breaker, breaker, warnings);
-    WarnOfIdleKeys(absl::StrCat("services.", service, "."), own.service, settings.service_defaults,
-                   warnings);
-    WarnOfPanic(absl::StrCat("services.", service, "."), own.service.outlier, outlier, warnings);
+    WarnOfNoWait(where, shared, top, warnings);
+    WarnOfIdleKeys(where, its_breaker, breaker, warnings);
+    WarnOfIdleKeys(where, own.service, settings.service_defaults, warnings);
+    WarnOfPanic(where, own.service.outlier, outlier, warnings);
     for (const auto& [method, one] : own.methods) {
-      WarnOfNoWait(absl::StrCat("services.", service, ".methods.", method, "."), one.retry.backoff,
-                   shared, warnings);
-      WarnOfIdleKeys(absl::StrCat("services.", service, ".methods.", method, "."),
-                     one.circuit_breaker, its_breaker, warnings);
+      const std::string place = absl::StrCat(where, "methods.", method, ".");
+      WarnOfNoWait(place, one.retry.backoff, shared, warnings);
+      WarnOfIdleKeys(place, one.circuit_breaker, its_breaker, warnings);
     }
   }
   return warnings;

@@ -82,7 +82,6 @@ bool CallSession::PickAdmitted(InFlight& attempt, const Moment& moment) {
 
 bool CallSession::PickAmong(InFlight& attempt, const InstanceBreakers* breakers,
                             const Moment& moment) {
-  admitting_all_only_ = false;
   for (int picks = 0; picks <= kMaxPicks; ++picks) {
     admitting_all_only_ = picks == kMaxPicks;
     attempt.instance = attempt.hedge ? PickOther(moment) : PickInstance(moment);

@@ -1,14 +1,29 @@
 #include "marpc/outlier/ejections.h"
 
 namespace marpc {
+namespace {
+
+using Record = OutlierWatch::Record;
+
+// Where an attempt of that instance counts; null where it does not: while the instance is ejected,
+// and of attempts that began before it was let in again.
+Record* Counting(const OutlierWatch::RecordMap& records, const LiveInstance* instance,
+                 MonotonicTime started_at) {
+  const auto found = records.find(instance);
+  if (found == records.end()) return nullptr;
+  Record& record = *found->second;
+  const bool counts =
+      started_at.nanos() >= record.counts_from_nanos.load(std::memory_order_relaxed);
+  return counts ? &record : nullptr;
+}
+
+}  // namespace
 
 void Ejections::OnAttempt(const LiveInstance* instance, const Attempt& attempt, MonotonicTime now,
                           RandomSource& random) const {
-  const auto found = records_.find(instance);
-  if (found == records_.end()) return;
-  OutlierWatch::Record& record = *found->second;
-  // While it is ejected, and of calls that began before it was let in again, nothing counts.
-  if (attempt.started_at.nanos() < record.counts_from_nanos.load(std::memory_order_relaxed)) return;
+  Record* const counting = Counting(records_, instance, attempt.started_at);
+  if (counting == nullptr) return;
+  Record& record = *counting;
   record.tally.Count(attempt.failed);
   const OutlierTrips& eject_on = settings().eject_on;
   if (eject_on.latency && attempt.latency.has_value()) record.tally.Time(*attempt.latency);
@@ -36,11 +51,8 @@ void Ejections::OnAttempt(const LiveInstance* instance, const Attempt& attempt, 
 void Ejections::OnOvertaken(const LiveInstance* instance, MonotonicTime started_at,
                             MonotonicTime now) const {
   if (!settings().eject_on.latency) return;
-  const auto found = records_.find(instance);
-  if (found == records_.end()) return;
-  OutlierWatch::Record& record = *found->second;
-  if (started_at.nanos() < record.counts_from_nanos.load(std::memory_order_relaxed)) return;
-  record.tally.Time(now - started_at);
+  Record* const record = Counting(records_, instance, started_at);
+  if (record != nullptr) record->tally.Time(now - started_at);
 }
 
 }  // namespace marpc

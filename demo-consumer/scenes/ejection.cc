@@ -117,7 +117,7 @@ nlohmann::ordered_json InPercent(const std::vector<double>& shares) {
 }
 
 // What is the same of both returns; `name` is what is measured.
-void Judge(const std::string& name, const Course& course, const Load::Totals& totals,
+void Judge(const std::string& name, const Course& course, const EndedCalls::Totals& totals,
            Evidence& evidence) {
   const std::vector<double> shares = course.Shares();
   evidence.ExpectEqual(totals.failed, 0, absl::StrCat(name, ": the number of failed calls"));
