@@ -49,7 +49,9 @@ inline constexpr absl::string_view kRateLimited =
 inline constexpr absl::string_view kTooManyCalls = "TOO_MANY_CALLS";  // limit.maxConcurrent
 inline constexpr absl::string_view kRateExceeded = "RATE_EXCEEDED";   // limit.rate
 inline constexpr absl::string_view kThrottled = "THROTTLED";          // limit.throttle
-inline constexpr absl::string_view kBadMessage = "BAD_MESSAGE";       // cannot be read, or written
+// By the level of the service (`degradation.level`), likewise.
+inline constexpr absl::string_view kDegraded = "DEGRADED";
+inline constexpr absl::string_view kBadMessage = "BAD_MESSAGE";  // cannot be read, or written
 inline constexpr absl::string_view kBadPolicy =
     "BAD_POLICY";                                           // what is declared cannot be in force
 inline constexpr absl::string_view kInternal = "INTERNAL";  // code of the program's own threw, ...

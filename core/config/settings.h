@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "marpc/config/breaker_settings.h"
+#include "marpc/config/degradation_settings.h"
 #include "marpc/config/limit_settings.h"
 #include "marpc/config/outlier_settings.h"
 #include "marpc/config/retry_settings.h"
@@ -78,6 +79,7 @@ struct MethodSettings {
   RetrySettings retry;
   CircuitBreakerSettings circuit_breaker;
   CallLimitSettings limit;
+  DegradationSettings degradation;
   CacheSettings cache;
   MockSettings mock;
   // What answers a call that is lost for good, in this order: the last good answer, ...
@@ -101,6 +103,8 @@ struct ServiceSettings {
   GrayRouterSettings gray;
   OutlierSettings outlier;
   SlowStartSettings slow_start;
+  // Where it begins; an operator changes it.
+  DegradationLevel degradation_level = DegradationLevel::kNormal;
 };
 
 struct RegistrySettings {

@@ -152,6 +152,21 @@ absl::Status Consumer::ForceBreaker(absl::string_view name, BreakerState state) 
   return absl::NotFoundError(absl::StrCat("there is no circuit breaker '", name, "'"));
 }
 
+void Consumer::SetDegradation(DegradationLevel level) { parts_->context->degradation.Set(level); }
+
+absl::Status Consumer::SetDegradation(absl::string_view service, DegradationLevel level) {
+  if (parts_->Find(service) == nullptr) {
+    absl::Status known = CheckService(service, parts_->context->settings);
+    if (!known.ok()) return known;
+  }
+  parts_->context->degradation.Set(service, level);
+  return absl::OkStatus();
+}
+
+DegradationLevel Consumer::Degradation(absl::string_view service) {
+  return parts_->context->degradation.Of(service);
+}
+
 std::optional<OutlierSnapshot> Consumer::Outliers(absl::string_view service) {
   const auto runtime = parts_->Find(service);
   return runtime == nullptr ? std::nullopt : runtime->Outliers();

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/config/degradation_settings.h"
 #include "marpc/config/effective_policy.h"
 #include "marpc/config/settings.h"
 #include "marpc/filter/filter.h"
@@ -124,6 +125,16 @@ class Consumer {
   // An operator's word: FORCED_OPEN, DISABLED, METRICS_ONLY, or back with CLOSED. NotFound where no
   // breaker has that name.
   absl::Status ForceBreaker(absl::string_view name, BreakerState state);
+  // An operator's word: which methods are called from now on (docs/guide/degradation.md); those of
+  // less importance than the level asks for are not, and get the answer that their policy has for
+  // such a case or fail with the reason DEGRADED. Holds until the next word, whatever
+  // `degradation.level` says, and for services that are called later, too.
+  void SetDegradation(DegradationLevel level);
+  // Of one service, whose methods go their own way until a word on all services comes. NotFound
+  // where this process knows no such service, with the nearest name; it knows those of linked
+  // descriptors, of settings, of clients and channels.
+  absl::Status SetDegradation(absl::string_view service, DegradationLevel level);
+  DegradationLevel Degradation(absl::string_view service);
   // The instances of a service as outlier ejection sees them: which are out, why and until when;
   // how many were, by reason. None where `outlier.enabled` is false, and as long as no client or
   // channel of that service was made. Breakers of instances are apart from it: Breakers().

@@ -8,6 +8,7 @@
 #include "marpc/base/timer_queue.h"
 #include "marpc/config/settings.h"
 #include "marpc/consumer/consumer.h"
+#include "marpc/degradation/degradation_levels.h"
 #include "marpc/invoker/in_flight_calls.h"
 #include "marpc/retry/shared_by_name.h"
 #include "marpc/transport/transport.h"
@@ -34,6 +35,8 @@ struct ConsumerContext {
   std::shared_ptr<MockFilter> mock;
   std::shared_ptr<CacheFilter> cache;
   std::unique_ptr<GrayMarks> gray;
+  DegradationLevels degradation{
+      [this](absl::string_view service) { return settings.ForService(service).degradation_level; }};
   const std::unique_ptr<SharedByName<RetryBudget>> budgets =
       std::make_unique<SharedByName<RetryBudget>>();
   const std::unique_ptr<SharedByName<RetryThrottle>> throttles =

@@ -22,6 +22,14 @@ Method OfSettings(const std::string& service, const std::string& name) {
   return method;
 }
 
+absl::Status NoService(const std::string& service, const Settings& settings) {
+  std::vector<std::string> services = InternedServices();
+  for (const auto& [known, given] : settings.services) services.push_back(known);
+  return absl::NotFoundError(absl::StrCat(
+      "this process knows no service ", Quote(service), NearestOrKnown(service, services),
+      " (it knows those whose descriptors are linked, and those called or configured)"));
+}
+
 }  // namespace
 
 absl::StatusOr<Method> LookUpMethod(absl::string_view name, const Settings& settings) {
@@ -47,11 +55,14 @@ absl::StatusOr<Method> LookUpMethod(absl::string_view name, const Settings& sett
                                             Quote(short_name),
                                             NearestOrKnown(short_name, std::move(methods))));
   }
-  std::vector<std::string> services = InternedServices();
-  for (const auto& [known, given] : settings.services) services.push_back(known);
-  return absl::NotFoundError(absl::StrCat(
-      "this process knows no service ", Quote(service), NearestOrKnown(service, services),
-      " (it knows those whose descriptors are linked, and those called or configured)"));
+  return NoService(service, settings);
+}
+
+absl::Status CheckService(absl::string_view service, const Settings& settings) {
+  const std::string name(service);
+  InternMethodsOf(name);
+  if (settings.services.contains(name) || !InternedMethods(name).empty()) return absl::OkStatus();
+  return NoService(name, settings);
 }
 
 }  // namespace marpc

@@ -71,6 +71,7 @@ ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::st
       registry_(context_->options.registry == nullptr ? RegistryInWords(context_->settings) : ""),
       slow_start_(MakeSlowStart(context_->settings.ForService(service_).slow_start)),
       outliers_(MakeOutliers(*context_, service_, slow_start_)),
+      degradation_(context_->degradation.SwitchOf(service_)),
       cell_(nullptr),
       routers_(std::move(routers)),
       balancer_(std::move(balancer)),
@@ -180,6 +181,7 @@ void ServiceRuntime::Publish() {
   state->service = service_;
   state->registry = registry_;
   state->counters = counters_;
+  state->degradation = degradation_;
   state->methods = policies_;
   state->unusable = unusable_;
   state->closed = closed_;

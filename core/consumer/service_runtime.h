@@ -98,6 +98,7 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
   const std::shared_ptr<SlowStart> slow_start_;      // null: off
   const std::unique_ptr<OutlierDetector> outliers_;  // null: off
+  const std::shared_ptr<const DegradationSwitch> degradation_;
   SnapshotCell<ServiceState> cell_;
 
   WakeUp list_known_;  // or the service is closed

@@ -74,6 +74,8 @@ Step CallSession::RunFilters(const Moment& moment) {
     step.deadline = deadline_;
     return step;
   }
+  const DegradationLevel now_at = level();
+  if (!IsMadeAt(now_at)) return RefuseForDegradation(now_at, moment.now);
   if (std::optional<Step> step = PassLimits(moment)) return *std::move(step);
   if (policy_->budget != nullptr) policy_->budget->Deposit(moment.now);
   if (policy_->hedging != nullptr) policy_->hedging->OnCall(moment.now);
@@ -115,6 +117,8 @@ Step CallSession::Retry(const Moment& moment) {
   // The list may have changed since: a retry sees the newest.
   std::shared_ptr<const ServiceState> newest = cell_.Load();
   if (newest != states_.back()) states_.push_back(std::move(newest));
+  const DegradationLevel now_at = level();
+  if (!IsMadeAt(now_at)) return RefuseForDegradation(now_at, moment.now);
   return NextAttempt(moment);
 }
 
@@ -182,7 +186,7 @@ Step CallSession::OnHedgeTime(const Moment& moment) {
 bool CallSession::TryHedge(const Moment& moment, Step& step) {
   Hedging* hedging = policy_->hedging.get();
   if (hedging == nullptr || hedges_made_ >= hedging->max_hedges() || done_) return false;
-  if (hedges_forbidden_) return false;
+  if (hedges_forbidden_ || !IsMadeAt(level())) return false;
   if (cancelled() || moment.now >= deadline_ || !state().unusable.ok()) return false;
   if (!ChainRefusal(policy_->settings.retry.chain, *input_.context).empty()) return false;
   if (policy_->throttle != nullptr && !policy_->throttle->AllowsRetry()) {

@@ -34,6 +34,7 @@
 #include "marpc/base/random.h"
 #include "marpc/base/snapshot_cell.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/config/degradation_settings.h"
 #include "marpc/consumer/call_options.h"
 #include "marpc/context/rpc_context.h"
 #include "marpc/invoker/attempt_log.h"
@@ -130,6 +131,9 @@ class CallSession {
   };
 
   Step RunFilters(const Moment& moment);
+  // Of the service, as it is now.
+  DegradationLevel level() const;
+  bool IsMadeAt(DegradationLevel level) const;
   // What the limits of this process have against the call, or what it waits for. None: it may be
   // made.
   std::optional<Step> PassLimits(const Moment& moment);
@@ -201,6 +205,10 @@ class CallSession {
   Step RefuseForSessionBreaker(absl::Duration retry_after, MonotonicTime now);
   Step RefuseForBreaker(absl::string_view whose, MonotonicTime now);
   Step RefuseForLackOfInstance(MonotonicTime now);
+  // Not made at that level. A retry that is not made leaves the call its last outcome.
+  Step RefuseForDegradation(DegradationLevel level, MonotonicTime now);
+  // What a call that is refused or lost for good is told of, if the settings have a text for it.
+  void PutInConfiguredWords(absl::Status& status) const;
   Step RefuseForLimit(absl::string_view reason, absl::string_view why, MonotonicTime now,
                       absl::Duration retry_after = absl::ZeroDuration());
   Step Done(absl::Status status, CallReport::Answer answer, MonotonicTime now);

@@ -115,6 +115,7 @@ Step CallSession::FinishUnanswered(absl::Status status, MonotonicTime now, bool 
   const bool has_fallback =
       policy_->fallback != nullptr || policy_->settings.fallback_reply.has_value();
   if (!ask_fallback || !has_fallback) {
+    if (ask_fallback) PutInConfiguredWords(status);
     return Done(std::move(status), CallReport::Answer::kNone, now);
   }
   state().counters->fallback_answers.fetch_add(1, std::memory_order_relaxed);

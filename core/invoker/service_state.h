@@ -26,6 +26,7 @@
 namespace marpc {
 
 struct CallLimits;
+class DegradationSwitch;
 class Hedging;
 class ResultRule;
 class RetryBudget;
@@ -59,6 +60,10 @@ struct CallCounters {
   std::atomic<uint64_t> refused_by_breaker{0};
   std::atomic<uint64_t> refused_by_ramp{0};   // of a breaker that has closed; not among the former
   std::atomic<uint64_t> refused_by_limit{0};  // of this process: `limit`
+  // Not made, since the level of the service leaves their methods out ...
+  std::atomic<uint64_t> refused_by_degradation{0};
+  // ... and, of these, answered all the same: by the last good answer or a fallback.
+  std::atomic<uint64_t> degraded_answers{0};
   std::atomic<uint64_t> without_instance{0};
   std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
   std::atomic<uint64_t> fallback_answers{0};
@@ -101,6 +106,7 @@ struct ServiceState {
   std::shared_ptr<SlowStart> slow_start;                                   // null: off
   std::vector<std::shared_ptr<const MethodPolicy>> methods;                // by Method::ordinal
   std::shared_ptr<CallCounters> counters;
+  std::shared_ptr<const DegradationSwitch> degradation;  // null: always normal
   MonotonicTime confirmed_at;
   ServiceSnapshot::Source source = ServiceSnapshot::Source::kRegistry;
   // Why no attempt may be made: the registry never answered, or the consumer was closed. OK

@@ -120,6 +120,10 @@ TEST_F(Plugin, RefusesAPolicyThatAConfigurationWouldBeRefusedFor) {
        "x.proto:6:5: " + in + "circuit_breaker.fault_limit: expected a whole number from 1"},
       {"option (marpc.method) = {cache: {max_bytes: \"1 MB\"}};",
        "x.proto:6:5: " + in + "cache.max_bytes: expected "},
+      {"option (marpc.method) = {degradation: {importance: \"vital\"}};",
+       "x.proto:6:5: " + in + "degradation.importance: 'vital' is unknown; known: core"},
+      {"option (marpc.method) = {degradation: {retry_after: \"soon\"}};",
+       "x.proto:6:5: " + in + "degradation.retry_after: expected a duration"},
       // Fine alone, not together.
       {"option (marpc.method) = {retry: {backoff: {initial: \"5s\" max: \"2s\"}}};",
        "x.proto:6:5: " + in + "retry.backoff.max: backoff.max (2s) is below backoff.initial (5s)"},

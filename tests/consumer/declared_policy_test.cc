@@ -135,6 +135,22 @@ TEST_P(DeclaredPolicyTest, OpensABreakerOfTheMethodsOwn) {
   EXPECT_GE(server_.arrivals("ByService"), 1) << "another method has no breaker";
 }
 
+TEST_P(DeclaredPolicyTest, LeavesAnOptionalMethodOutAtALevel) {
+  Start();
+  consumer_->SetDegradation(DegradationLevel::kDegraded);
+  const auto ask = [&] { return Ask(&shop::ShopClient::Advised, &shop::Shop::Stub::Advised); };
+  const absl::Status status = ask().status();
+  EXPECT_EQ(ReasonOf(status), reason::kDegraded);
+  EXPECT_EQ(status.message(), "no advice today");
+  EXPECT_EQ(GetErrorInfo(status)->retry_after().seconds(), 5);
+  EXPECT_EQ(server_.arrivals("Advised"), 0);
+  EXPECT_TRUE(AskByMethod().ok()) << "of normal importance";
+  consumer_->SetDegradation(DegradationLevel::kNormal);
+  EXPECT_TRUE(ask().ok());
+  EXPECT_EQ(FromOf("Advised", "degradation.importance"),
+            "optional | .proto, option (marpc.method)");
+}
+
 TEST_P(DeclaredPolicyTest, BoundsTheWholeCall) {
   Start();
   server_.Hang();

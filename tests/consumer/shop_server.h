@@ -82,6 +82,9 @@ class ShopServer final {
     grpc::Status Saved(Context* c, const Text* q, Text* a) override {
       return server_.Answer("Saved", c, q, a);
     }
+    grpc::Status Advised(Context* c, const Text* q, Text* a) override {
+      return server_.Answer("Advised", c, q, a);
+    }
 
    private:
     ShopServer& server_;

@@ -156,6 +156,10 @@ const Method& SimulatedService::method(const std::string& name) {
     auto policy = std::make_shared<MethodPolicy>();
     policy->method = methods[i];
     policy->settings = options_.settings;
+    if (const auto own = options_.importance.find(methods[i]->name);
+        own != options_.importance.end()) {
+      policy->settings.degradation.importance = own->second;
+    }
     policy->idempotent = options_.settings.retry.idempotent.value_or(options_.idempotent);
     policy->filters = options_.filters;
     std::erase_if(policy->filters,
@@ -190,6 +194,7 @@ void SimulatedService::Publish() {
   auto state = std::make_shared<ServiceState>();
   state->service = options_.name;
   state->counters = counters_;
+  state->degradation = degradation_;
   state->confirmed_at = clock_->Now();
   state->methods = policies_;
   state->candidates.reserve(options_.instances.size());

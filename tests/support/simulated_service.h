@@ -23,6 +23,7 @@
 #include "marpc/base/random.h"
 #include "marpc/base/snapshot_cell.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/degradation/degradation_levels.h"
 #include "marpc/invoker/call_session.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/limit/call_limits.h"
@@ -89,7 +90,8 @@ class SimulatedService {
     std::vector<std::string> instances = {};
     std::set<std::string> gray = {};
     std::vector<std::shared_ptr<Router>> routers = {};
-    std::unique_ptr<LoadBalancer> balancer = nullptr;  // null: round robin from 0
+    std::map<std::string, MethodImportance> importance = {};  // by method, over the settings
+    std::unique_ptr<LoadBalancer> balancer = nullptr;         // null: round robin from 0
     std::vector<std::shared_ptr<Filter>> filters = {};
     std::shared_ptr<const ResultRule> result_rule = nullptr;
     std::vector<std::shared_ptr<RetryPolicy>> retry_policies = {};
@@ -106,6 +108,8 @@ class SimulatedService {
   // From the next state on: an instance that stays keeps what was learned of it.
   void SetInstances(std::vector<std::string> instances);
   void SetGray(std::set<std::string> gray);
+  // From the next call on.
+  void SetLevel(DegradationLevel level) { degradation_->Set(level); }
 
   struct CallOptions {
     std::string method = "Call";
@@ -154,6 +158,8 @@ class SimulatedService {
   const std::shared_ptr<SimulatedClock> clock_;
   ScriptedRandom random_;
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
+  const std::shared_ptr<DegradationSwitch> degradation_ =
+      std::make_shared<DegradationSwitch>(DegradationLevel::kNormal);
   std::shared_ptr<SlowStart> slow_start_;
   std::unique_ptr<OutlierDetector> outliers_;
   std::unique_ptr<ServiceBreakers> breakers_;
