@@ -21,6 +21,8 @@ const std::vector<Scene>& AllScenes() {
       {10, "context", "key-values travel over two hops and leak nowhere", PlayContext},
       {11, "outage", "the registry goes in mid-load and comes back empty", PlayOutage},
       {12, "ejection", "a sick and a frozen instance are left alone, and led back", PlayEjection},
+      {13, "degradation", "an operator switches levels: what is optional stays at home",
+       PlayDegradation},
   };
   return *scenes;
 }

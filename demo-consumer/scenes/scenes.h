@@ -28,6 +28,7 @@ absl::Status PlayGray(Stage& stage, Evidence& evidence);
 absl::Status PlayContext(Stage& stage, Evidence& evidence);
 absl::Status PlayOutage(Stage& stage, Evidence& evidence);
 absl::Status PlayEjection(Stage& stage, Evidence& evidence);
+absl::Status PlayDegradation(Stage& stage, Evidence& evidence);
 
 struct Scene {
   int number;
