@@ -5,7 +5,9 @@ set(marpc_dependencies
     "Protobuf"
     "gRPC CONFIG"
     "yaml-cpp CONFIG"
-    "spdlog CONFIG")
+    "spdlog CONFIG"
+    "OpenSSL"
+    "CURL")
 
 if(CMAKE_FIND_PACKAGE_NAME STREQUAL "marpc")
   # Whoever asks for marpc decides whether something missing is an error.

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(marpc_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/marpc")
 
 install(
-  TARGETS marpc_proto marpc_base marpc_registry marpc_engine marpc_core protoc-gen-marpc
+  TARGETS marpc_proto marpc_base marpc_registry marpc_engine marpc_alert marpc_core protoc-gen-marpc
   EXPORT marpcTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

@@ -91,6 +91,10 @@ class LiveInstance {
   void set_in_use_since(MonotonicTime since) {
     in_use_since_nanos_.store(since.nanos(), std::memory_order_relaxed);
   }
+  // Its health checks say that it should get no calls (health/health_checker.h).
+  bool unhealthy() const { return unhealthy_.load(std::memory_order_relaxed); }
+  void set_unhealthy(bool unhealthy) { unhealthy_.store(unhealthy, std::memory_order_relaxed); }
+
   // The turns that it takes in a slow start.
   EvenShare& turns() { return turns_; }
 
@@ -105,6 +109,7 @@ class LiveInstance {
   std::atomic<int> overtaken_in_row_{0};
   std::atomic<int64_t> next_notice_nanos_{std::numeric_limits<int64_t>::min()};
   std::atomic<int64_t> in_use_since_nanos_{0};
+  std::atomic<bool> unhealthy_{false};
   EvenShare turns_;
 };
 

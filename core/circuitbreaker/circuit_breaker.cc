@@ -89,6 +89,15 @@ CircuitBreaker::Admission CircuitBreaker::AcquireSlow(uint64_t word, MonotonicTi
   return admission;
 }
 
+CircuitBreaker::Admission CircuitBreaker::TryAcquireProbe(MonotonicTime now) {
+  Admission admission;
+  Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    Settle(now);
+    if (state() == BreakerState::kHalfOpen) admission = AcquireLocked(now);
+  });
+  return admission;
+}
+
 CircuitBreaker::Admission CircuitBreaker::AcquireLocked(MonotonicTime now) {
   const uint64_t word = word_.load(std::memory_order_relaxed);
   Admission admission;

@@ -108,6 +108,9 @@ class CircuitBreaker {
                           RandomSource* random = nullptr);
 
   Admission TryAcquire(MonotonicTime now);
+  // A permit for a probe that is no call; refused but in HALF_OPEN and when the wait of OPEN is
+  // over. With BreakerRules::active_probe these are the probes.
+  Admission TryAcquireProbe(MonotonicTime now);
   void OnSuccess(const Permit& permit, MonotonicTime now);
   void OnFailure(const Permit& permit, MonotonicTime now);
   // The call ended without a word on the peer's health: refused later, or cancelled by its caller.

@@ -13,6 +13,14 @@ bool Refuses(BreakerState state) {
          state == BreakerState::kForcedOpen;
 }
 
+// HALF_OPEN by its own wait has been told when the wait began.
+bool WantsProbe(const CircuitBreaker& breaker, const BreakerTransition& transition) {
+  const BreakerRules& rules = breaker.settings();
+  if (!rules.active_probe || !rules.half_open) return false;
+  return transition.to == BreakerState::kOpen ||
+         (transition.to == BreakerState::kHalfOpen && transition.reason == BreakerReason::kForced);
+}
+
 constexpr int kRetired = -1;
 
 }  // namespace
@@ -47,10 +55,12 @@ struct ServiceBreakers::Group {
   absl::flat_hash_map<const LiveInstance*, std::shared_ptr<OfInstance>> kept;
 };
 
-ServiceBreakers::ServiceBreakers(std::string service, Listener listener, OnBack on_back)
+ServiceBreakers::ServiceBreakers(std::string service, Listener listener, OnBack on_back,
+                                 ProbeAt probe_at)
     : service_(std::move(service)),
       listener_(std::make_shared<const Listener>(std::move(listener))),
-      on_back_(std::make_shared<const OnBack>(std::move(on_back))) {}
+      on_back_(std::make_shared<const OnBack>(std::move(on_back))),
+      probe_at_(std::make_shared<const ProbeAt>(std::move(probe_at))) {}
 
 MethodBreakers ServiceBreakers::For(const Method& method, const CircuitBreakerSettings& settings,
                                     const CircuitBreakerSettings& shared) {
@@ -79,8 +89,8 @@ MethodBreakers ServiceBreakers::For(const Method& method, const CircuitBreakerSe
   return breakers;
 }
 
-std::shared_ptr<CircuitBreaker> ServiceBreakers::Make(const BreakerRules& rules,
-                                                      const std::string& name) {
+std::shared_ptr<CircuitBreaker> ServiceBreakers::Make(BreakerRules rules, const std::string& name) {
+  rules.active_probe = false;  // there is no one instance to ask
   auto breaker = std::make_shared<CircuitBreaker>(
       rules, [name, listener = listener_](const CircuitBreaker::Transition& transition) {
         if (*listener != nullptr) (*listener)(name, transition);
@@ -106,10 +116,11 @@ std::shared_ptr<ServiceBreakers::OfInstance> ServiceBreakers::MakeForInstance(
     std::shared_ptr<InstanceBreakerTally> tally;
     std::shared_ptr<const Listener> listener;
     std::shared_ptr<const OnBack> on_back;
+    std::shared_ptr<const ProbeAt> probe_at;
     std::string name;
   };
   auto told = std::make_shared<const Told>(
-      Told{group->tally, group->listener, on_back_,
+      Told{group->tally, group->listener, on_back_, probe_at_,
            absl::StrCat(group->name, "@", made->instance->endpoint().ToString())});
   // The breaker lives in what it would keep alive.
   made->breaker = std::make_shared<CircuitBreaker>(
@@ -119,6 +130,9 @@ std::shared_ptr<ServiceBreakers::OfInstance> ServiceBreakers::MakeForInstance(
           one->Count(Refuses(transition.to), *told->tally);
           if (Refuses(transition.from) && !Refuses(transition.to) && *told->on_back != nullptr) {
             (*told->on_back)(*one->instance, transition.at);
+          }
+          if (*told->probe_at != nullptr && WantsProbe(*one->breaker, transition)) {
+            (*told->probe_at)(one->instance, one->breaker, transition.at + transition.wait);
           }
         }
         if (*told->listener != nullptr) (*told->listener)(told->name, transition);

@@ -39,8 +39,14 @@ class ServiceBreakers {
       std::function<void(absl::string_view name, const CircuitBreaker::Transition& transition)>;
   // Told of an instance whose breaker has closed: calls go to it again.
   using OnBack = std::function<void(LiveInstance& instance, MonotonicTime now)>;
-  // Both must be thread-safe; null: nobody is told.
-  ServiceBreakers(std::string service, Listener listener, OnBack on_back = nullptr);
+  // Told of an instance whose breaker wants to be probed at that time
+  // (BreakerRules::active_probe).
+  using ProbeAt =
+      std::function<void(const std::shared_ptr<LiveInstance>& instance,
+                         const std::shared_ptr<CircuitBreaker>& breaker, MonotonicTime when)>;
+  // All must be thread-safe; null: nobody is told.
+  ServiceBreakers(std::string service, Listener listener, OnBack on_back = nullptr,
+                  ProbeAt probe_at = nullptr);
 
   // `shared` is what methods of the service have that say nothing of their own.
   MethodBreakers For(const Method& method, const CircuitBreakerSettings& settings,
@@ -58,7 +64,7 @@ class ServiceBreakers {
  private:
   struct Group;
   struct OfInstance;
-  std::shared_ptr<CircuitBreaker> Make(const BreakerRules& rules, const std::string& name);
+  std::shared_ptr<CircuitBreaker> Make(BreakerRules rules, const std::string& name);
   int NewGroup(const CircuitBreakerSettings& settings, std::string name);
   std::shared_ptr<OfInstance> MakeForInstance(const std::shared_ptr<Group>& group,
                                               std::shared_ptr<LiveInstance> instance) const;
@@ -66,6 +72,7 @@ class ServiceBreakers {
   const std::string service_;
   const std::shared_ptr<const Listener> listener_;
   const std::shared_ptr<const OnBack> on_back_;
+  const std::shared_ptr<const ProbeAt> probe_at_;
   std::shared_ptr<CircuitBreaker> service_breaker_;
   int service_group_ = -1;
   std::vector<std::shared_ptr<Group>> groups_;

@@ -138,15 +138,19 @@ void CircuitBreaker::Enter(BreakerState next, BreakerReason reason, MonotonicTim
 
 void CircuitBreaker::UpdateAdmitsFrom() {
   MonotonicTime from = MonotonicTime::FromNanos(std::numeric_limits<int64_t>::min());
+  const bool active = rules_->active_probe && rules_->half_open;
   switch (state()) {
     case BreakerState::kOpen:
       from = opened_at_ + open_for_;
+      // A check comes before any call, or nobody makes checks.
+      if (active) from = from + ProbeTimeout(*rules_);
       break;
     case BreakerState::kForcedOpen:
       from = MonotonicTime::InfiniteFuture();
       break;
     case BreakerState::kHalfOpen:
       from = gate_.full_until(*rules_);
+      if (active) from = std::max(from, gate_.since() + ProbeTimeout(*rules_));
       if (rules_->half_open_time_limit > absl::ZeroDuration()) {
         from = std::min(from, gate_.since() + rules_->half_open_time_limit);
       }

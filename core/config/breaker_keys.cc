@@ -160,6 +160,10 @@ std::vector<Key> HalfOpenKeys() {
              OneOf<HalfOpenUndecided>(
                  {{"open", HalfOpenUndecided::kOpen}, {"closed", HalfOpenUndecided::kClosed}}),
              "closed", "What it becomes then."),
+      Only({Level::kGlobal, Level::kService},
+           Define("circuitbreaker.activeProbe", Of(&R::active_probe), TrueOrFalse(), "true",
+                  "The probes of an instance's breaker are health checks instead of calls, so that "
+                  "it closes without traffic.")),
       Define("circuitbreaker.rampUp", Of(&R::ramp_up), RampUp(), "30s",
              "After closing, the time in which the calls let through grow to all of them; 0: at "
              "once."),

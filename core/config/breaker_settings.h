@@ -88,6 +88,10 @@ struct BreakerRules {
   std::optional<absl::Duration> half_open_probe_timeout;
   absl::Duration half_open_time_limit = absl::ZeroDuration();  // 0: none
   HalfOpenUndecided half_open_undecided = HalfOpenUndecided::kOpen;
+  // Probes are no calls but health checks (CircuitBreaker::TryAcquireProbe); calls are refused
+  // meanwhile. Where no check comes for half_open_probe_timeout, a call is the probe after all. Of
+  // the breakers of instances alone.
+  bool active_probe = false;
 
   // After closing, the share of calls let through grows from ramp_up_from percent to all.
   absl::Duration ramp_up = absl::ZeroDuration();

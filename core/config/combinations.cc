@@ -131,6 +131,12 @@ void WarnOfIdleKeys(absl::string_view where, const CircuitBreakerSettings& break
   };
   scope("method", breaker.scope.method, breaker.method);
   scope("instance", breaker.scope.instance, breaker.instance);
+  if (breaker.active_probe && !(breaker.scope.instance && breaker.half_open)) {
+    warnings.push_back(absl::StrCat(where, "circuitbreaker.activeProbe has no effect: ",
+                                    breaker.scope.instance
+                                        ? "circuitbreaker.halfOpen is false"
+                                        : "circuitbreaker.scope does not name instance"));
+  }
 }
 
 // Numbers that were set of what ejects nobody; a slow start without a window.
@@ -189,6 +195,10 @@ void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults&
                      ") is below reconnectBackoffInitial (",
                      absl::FormatDuration(transport.reconnect_backoff_initial), ")"),
         faults);
+  }
+  if (settings.alerts.webhook_url.empty() && !settings.alerts.webhook_secret.empty()) {
+    Report(given, {"alerts.webhook.secret"}, "signs nothing: alerts.webhook.url is not set",
+           faults);
   }
   const ProviderLimitSettings& limit = settings.provider.limit;
   if (limit.gradient.max < limit.gradient.min) {

@@ -65,6 +65,8 @@ class IdleGroups {
       if (first) found->second = SwitchOf(*given.key);
       const Key* on = found->second;
       if (on == nullptr || told.contains(on) || is_set(on->name)) continue;
+      // Health checks that probe breakers go by these, too.
+      if (on->name == "healthCheck.enabled" && is_set("circuitbreaker.activeProbe")) continue;
       const bool of_a_policy =
           std::any_of(file_.retry_policies.begin(), file_.retry_policies.end(),
                       [&](const auto& policy) { return Sets(policy.second, on->name); });

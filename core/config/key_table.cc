@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "marpc/config/alert_keys.h"
 #include "marpc/config/breaker_keys.h"
 #include "marpc/config/degradation_keys.h"
+#include "marpc/config/health_keys.h"
 #include "marpc/config/key_definition.h"
 #include "marpc/config/keys.h"
 #include "marpc/config/limit_keys.h"
@@ -217,9 +219,9 @@ std::vector<Key> FilterKeys() {
 
 std::vector<Key> AllKeys() {
   std::vector<Key> all;
-  for (auto group :
-       {ProcessKeys, RegistryKeys, RoutingKeys, RetryKeys, BreakerKeys, OutlierKeys, CallLimitKeys,
-        DegradationKeys, FilterKeys, TransportKeys, ProviderKeys, ProviderLimitKeys}) {
+  for (auto group : {ProcessKeys, RegistryKeys, RoutingKeys, RetryKeys, BreakerKeys, OutlierKeys,
+                     HealthKeys, CallLimitKeys, DegradationKeys, AlertKeys, FilterKeys,
+                     TransportKeys, ProviderKeys, ProviderLimitKeys}) {
     std::vector<Key> keys = group();
     std::move(keys.begin(), keys.end(), std::back_inserter(all));
   }

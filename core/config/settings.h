@@ -16,8 +16,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "marpc/config/alert_settings.h"
 #include "marpc/config/breaker_settings.h"
 #include "marpc/config/degradation_settings.h"
+#include "marpc/config/health_settings.h"
 #include "marpc/config/limit_settings.h"
 #include "marpc/config/outlier_settings.h"
 #include "marpc/config/retry_settings.h"
@@ -105,6 +107,7 @@ struct ServiceSettings {
   SlowStartSettings slow_start;
   // Where it begins; an operator changes it.
   DegradationLevel degradation_level = DegradationLevel::kNormal;
+  HealthCheckSettings health_check;
 };
 
 struct RegistrySettings {
@@ -180,6 +183,7 @@ struct Settings {
   RegistrySettings registry;
   TransportSettings transport;
   ProviderSettings provider;
+  AlertSettings alerts;
 
   // The values at the top of the file.
   ServiceSettings service_defaults;

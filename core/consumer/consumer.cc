@@ -6,8 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "marpc/alert/alerts.h"
 #include "marpc/base/by_order.h"
 #include "marpc/base/error.h"
+#include "marpc/consumer/alert_listeners.h"
 #include "marpc/consumer/drop_in_channel.h"
 #include "marpc/consumer/gray_marks.h"
 #include "marpc/consumer/method_lookup.h"
@@ -15,11 +17,22 @@
 #include "marpc/consumer/settings_check.h"
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
+#include "marpc/health/bounded_probe.h"
 #include "marpc/registry/registry.h"
 #include "marpc/router/gray_router.h"
+#include "marpc/transport/grpc/grpc_health_probe.h"
 #include "marpc/transport/grpc/grpc_transport.h"
 
 namespace marpc {
+namespace {
+
+// More would make little waves of their own in a fleet of thousands of instances.
+constexpr int kHealthChecksAtOnce = 32;
+
+// How long closing waits for alerts that are still to be sent.
+constexpr absl::Duration kLastAlerts = absl::Seconds(1);
+
+}  // namespace
 
 struct Consumer::Parts {
   std::shared_ptr<ConsumerContext> context;
@@ -51,9 +64,17 @@ absl::StatusOr<std::unique_ptr<Consumer>> Consumer::Create(const Settings& setti
     parts->owns_registry = true;
   }
   context.settings = settings;
+  auto sinks = MakeAlertSinks(settings.alerts);
+  if (!sinks.empty()) {
+    context.alerts = std::make_shared<Alerts>(
+        settings.alerts.min_interval, AlertSource{settings.app, settings.env}, std::move(sinks));
+    TellAlerts(settings.alerts.on, context.alerts, options);
+  }
   context.options = std::move(options);
   context.created_at = context.clock.Now();
   context.transport = MakeGrpcTransport(settings.transport);
+  context.health_probe = std::make_shared<BoundedProbe>(
+      std::make_shared<GrpcHealthProbe>(context.in_flight, context.clock), kHealthChecksAtOnce);
   context.mock = std::make_shared<MockFilter>();
   context.cache = std::make_shared<CacheFilter>();
   context.gray = std::make_unique<GrayMarks>([weak = std::weak_ptr<Parts>(parts)] {
@@ -172,6 +193,11 @@ std::optional<OutlierSnapshot> Consumer::Outliers(absl::string_view service) {
   return runtime == nullptr ? std::nullopt : runtime->Outliers();
 }
 
+std::optional<HealthSnapshot> Consumer::Health(absl::string_view service) {
+  const auto runtime = parts_->Find(service);
+  return runtime == nullptr ? std::nullopt : runtime->Health();
+}
+
 const CallCounters& Consumer::Counters(absl::string_view service) {
   static const CallCounters& none = *new CallCounters;
   const auto runtime = parts_->Find(service);
@@ -191,9 +217,10 @@ void Consumer::Close() {
   // On the timers' thread, those that are waited for below would wait for it in turn.
   context.timers.HandOver();
   // Cancelled calls end at once; one that does not is held up in a callback of its user's.
-  context.in_flight.Close(absl::Seconds(5));
+  context.in_flight->Close(absl::Seconds(5));
   for (const auto& [service, runtime] : runtimes) runtime->Close();
   context.timers.Stop();
+  if (context.alerts != nullptr) context.alerts->Close(kLastAlerts);
   if (parts->owns_registry) context.registry->Close();
 }
 

@@ -26,6 +26,7 @@
 #include "marpc/config/effective_policy.h"
 #include "marpc/config/settings.h"
 #include "marpc/filter/filter.h"
+#include "marpc/health/health_checker.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/loadbalance/load_balancer.h"
 #include "marpc/outlier/outlier_detector.h"
@@ -71,6 +72,9 @@ struct ConsumerOptions {
       on_breaker_transition;
   // Told of every instance that is ejected as an outlier, and let in again: as above.
   std::function<void(absl::string_view service, const EjectionEvent&)> on_ejection;
+  // Told of every instance whose health checks begin or cease to fail: as above, on a thread of the
+  // transport or of the registry.
+  std::function<void(absl::string_view service, const HealthEvent&)> on_health_change;
 };
 
 // Thread-safe.
@@ -139,6 +143,11 @@ class Consumer {
   // how many were, by reason. None where `outlier.enabled` is false, and as long as no client or
   // channel of that service was made. Breakers of instances are apart from it: Breakers().
   std::optional<OutlierSnapshot> Outliers(absl::string_view service);
+  // The instances of a service as its health checks see them: which are unhealthy, since when, and
+  // what the last answer was. None where `healthCheck.enabled` is false, and as long as no client
+  // or channel of that service was made. Apart from ejections and breakers, as these are from each
+  // other.
+  std::optional<HealthSnapshot> Health(absl::string_view service);
   // What happened to the calls of a service off the straight way. All 0 as long as no client or
   // channel of that service was made; then ask again. Lives as long as the consumer.
   const CallCounters& Counters(absl::string_view service);

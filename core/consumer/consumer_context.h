@@ -9,12 +9,14 @@
 #include "marpc/config/settings.h"
 #include "marpc/consumer/consumer.h"
 #include "marpc/degradation/degradation_levels.h"
+#include "marpc/health/health_probe.h"
 #include "marpc/invoker/in_flight_calls.h"
 #include "marpc/retry/shared_by_name.h"
 #include "marpc/transport/transport.h"
 
 namespace marpc {
 
+class Alerts;
 class CacheFilter;
 class GrayMarks;
 class MockFilter;
@@ -31,12 +33,15 @@ struct ConsumerContext {
   const Clock& clock = Clock::Real();
   MonotonicTime created_at;
   TimerQueue timers;
-  InFlightCalls in_flight;
+  // Calls, and health checks.
+  const std::shared_ptr<InFlightCalls> in_flight = std::make_shared<InFlightCalls>();
+  std::shared_ptr<HealthProbe> health_probe;
   std::shared_ptr<MockFilter> mock;
   std::shared_ptr<CacheFilter> cache;
   std::unique_ptr<GrayMarks> gray;
   DegradationLevels degradation{
       [this](absl::string_view service) { return settings.ForService(service).degradation_level; }};
+  std::shared_ptr<Alerts> alerts;  // null: nobody is told
   const std::unique_ptr<SharedByName<RetryBudget>> budgets =
       std::make_unique<SharedByName<RetryBudget>>();
   const std::unique_ptr<SharedByName<RetryThrottle>> throttles =

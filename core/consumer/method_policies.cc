@@ -53,10 +53,11 @@ std::shared_ptr<Part> PartFor(const Settings& settings, const Settings& of_servi
 }  // namespace
 
 MethodPolicies::MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service,
-                               ServiceBreakers::OnBack on_back)
+                               ServiceBreakers::OnBack on_back, ServiceBreakers::ProbeAt probe_at)
     : context_(std::move(context)),
       service_(std::move(service)),
-      breakers_(service_, TellOf(context_->options.on_breaker_transition), std::move(on_back)) {}
+      breakers_(service_, TellOf(context_->options.on_breaker_transition), std::move(on_back),
+                std::move(probe_at)) {}
 
 std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   auto policy = std::make_shared<MethodPolicy>();

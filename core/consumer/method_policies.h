@@ -19,7 +19,7 @@ class MethodPolicies {
  public:
   // `on_back` is told of instances whose breaker has closed.
   MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service,
-                 ServiceBreakers::OnBack on_back);
+                 ServiceBreakers::OnBack on_back, ServiceBreakers::ProbeAt probe_at);
 
   // The settings must have passed CheckSettings(). Where what the .proto declares cannot be in
   // force with them, the policy is invalid, and an error is logged.

@@ -11,6 +11,7 @@
 #include "marpc/base/error.h"
 #include "marpc/consumer/ejection_messages.h"
 #include "marpc/consumer/gray_marks.h"
+#include "marpc/consumer/health_messages.h"
 #include "marpc/consumer/list_messages.h"
 #include "marpc/invoker/blocking_call.h"
 #include "marpc/invoker/hedged_call.h"
@@ -60,6 +61,44 @@ std::unique_ptr<OutlierDetector> MakeOutliers(const ConsumerContext& context,
                        BeginOf(std::move(slow_start))});
 }
 
+HealthEnvironment EnvironmentOf(std::shared_ptr<ConsumerContext> context) {
+  HealthEnvironment environment;
+  environment.clock = &context->clock;
+  environment.probe = context->health_probe;
+  environment.run_at = [context = std::move(context)](MonotonicTime when,
+                                                      absl::AnyInvocable<void()> run) {
+    context->timers.At(when, std::move(run));
+  };
+  return environment;
+}
+
+std::shared_ptr<HealthChecker> MakeHealth(const std::shared_ptr<ConsumerContext>& context,
+                                          const std::string& service,
+                                          std::shared_ptr<SlowStart> slow_start) {
+  const HealthCheckSettings& settings = context->settings.ForService(service).health_check;
+  if (!settings.enabled) return nullptr;
+  HealthListeners listeners = TellOfHealth(service, context->options.on_health_change);
+  listeners.on_back = BeginOf(std::move(slow_start));
+  return std::make_shared<HealthChecker>(settings, service, EnvironmentOf(context),
+                                         std::move(listeners));
+}
+
+std::shared_ptr<BreakerProbes> MakeBreakerProbes(const std::shared_ptr<ConsumerContext>& context,
+                                                 const std::string& service) {
+  const HealthCheckSettings& settings = context->settings.ForService(service).health_check;
+  return std::make_shared<BreakerProbes>(
+      HealthProbe::Question{settings.service.value_or(service), settings.timeout},
+      EnvironmentOf(context));
+}
+
+ServiceBreakers::ProbeAt ProbeAtOf(std::shared_ptr<BreakerProbes> probes) {
+  return [probes = std::move(probes)](const std::shared_ptr<LiveInstance>& instance,
+                                      const std::shared_ptr<CircuitBreaker>& breaker,
+                                      MonotonicTime when) {
+    probes->ProbeAt(instance, breaker, when);
+  };
+}
+
 }  // namespace
 
 ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::string service,
@@ -72,10 +111,12 @@ ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::st
       slow_start_(MakeSlowStart(context_->settings.ForService(service_).slow_start)),
       outliers_(MakeOutliers(*context_, service_, slow_start_)),
       degradation_(context_->degradation.SwitchOf(service_)),
+      health_(MakeHealth(context_, service_, slow_start_)),
+      breaker_probes_(MakeBreakerProbes(context_, service_)),
       cell_(nullptr),
       routers_(std::move(routers)),
       balancer_(std::move(balancer)),
-      maker_(context_, service_, BeginOf(slow_start_)),
+      maker_(context_, service_, BeginOf(slow_start_), ProbeAtOf(breaker_probes_)),
       unusable_(ListNotReady(service_, context_->registry->state())) {
   absl::MutexLock lock(&mutex_);
   Publish();
@@ -132,6 +173,7 @@ void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
   // Without the lock: the program's listeners are told, and may ask for what it guards.
   for (const auto& breaker : of_new_lives) breaker->OnNewPeer(context_->clock.Now());
   if (outliers_ != nullptr) outliers_->Announce();
+  if (health_ != nullptr) health_->Announce();
 }
 
 std::vector<std::shared_ptr<CircuitBreaker>> ServiceRuntime::UpdateInstances(
@@ -168,6 +210,7 @@ std::vector<std::shared_ptr<CircuitBreaker>> ServiceRuntime::UpdateInstances(
   const MonotonicTime now = context_->clock.Now();
   if (slow_start_ != nullptr) slow_start_->OnBack(new_lives, now);
   if (outliers_ != nullptr) outliers_->OnNewLives(new_lives, now);
+  if (health_ != nullptr) health_->OnNewLives(new_lives);
   return breakers;
 }
 
@@ -207,6 +250,7 @@ void ServiceRuntime::AddInstances(ServiceState& state) {
   state.instance_breakers = maker_.breakers().ForInstances(state.live);
   const MonotonicTime now = context_->clock.Now();
   if (outliers_ != nullptr) state.ejections = outliers_->ForInstances(state.live, now);
+  if (health_ != nullptr) state.health = health_->ForInstances(state.live);
   if (slow_start_ != nullptr) slow_start_->OnList(state.live, now);
   state.slow_start = slow_start_;
   RouteTable::Pool all;
@@ -263,8 +307,8 @@ absl::Status ServiceRuntime::Call(const Method& method,
   // The call's own: closing the consumer cancels its calls, not what the caller may use again.
   ChainedCancelSignal cancel(options.cancel);
   InFlightCalls::Entry entry(&cancel);
-  if (!context_->in_flight.Enter(entry)) return Closed();
-  const absl::Cleanup leave = [&] { context_->in_flight.Leave(entry); };
+  if (!context_->in_flight->Enter(entry)) return Closed();
+  const absl::Cleanup leave = [&] { context_->in_flight->Leave(entry); };
   CallInput input;
   input.method = &method;
   input.request = &request;
@@ -340,7 +384,7 @@ void ServiceRuntime::StartAsync(AsyncRequest request) {
   input.report = request.report;
   input.answer = request.answer;
   const CallEnvironment environment = {cell_, context_->clock, context_->timers,
-                                       context_->in_flight};
+                                       *context_->in_flight};
   if (hedged) return HedgedCall::Start(environment, input, std::move(parcel));
   AsyncCall::Start(environment, input, std::move(parcel));
 }
@@ -361,6 +405,11 @@ std::vector<ServiceBreakers::Named> ServiceRuntime::Breakers() {
 std::optional<OutlierSnapshot> ServiceRuntime::Outliers() {
   if (outliers_ == nullptr) return std::nullopt;
   return outliers_->GetSnapshot(context_->clock.Now(), RandomSource::OfThisThread());
+}
+
+std::optional<HealthSnapshot> ServiceRuntime::Health() const {
+  if (health_ == nullptr) return std::nullopt;
+  return health_->GetSnapshot();
 }
 
 void ServiceRuntime::Close() {

@@ -19,6 +19,8 @@
 #include "marpc/consumer/call_options.h"
 #include "marpc/consumer/consumer_context.h"
 #include "marpc/consumer/method_policies.h"
+#include "marpc/health/breaker_probes.h"
+#include "marpc/health/health_checker.h"
 #include "marpc/invoker/async_call.h"
 #include "marpc/invoker/connected_instance.h"
 #include "marpc/invoker/service_state.h"
@@ -73,6 +75,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   std::vector<ServiceBreakers::Named> Breakers();
   // None where outlier ejection is off.
   std::optional<OutlierSnapshot> Outliers();
+  // None where instances are not checked.
+  std::optional<HealthSnapshot> Health() const;
   const CallCounters& counters() const { return *counters_; }
   const std::string& service() const { return service_; }
 
@@ -99,6 +103,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   const std::shared_ptr<SlowStart> slow_start_;      // null: off
   const std::unique_ptr<OutlierDetector> outliers_;  // null: off
   const std::shared_ptr<const DegradationSwitch> degradation_;
+  const std::shared_ptr<HealthChecker> health_;  // null: off
+  const std::shared_ptr<BreakerProbes> breaker_probes_;
   SnapshotCell<ServiceState> cell_;
 
   WakeUp list_known_;  // or the service is closed

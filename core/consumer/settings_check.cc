@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "marpc/base/error.h"
 #include "marpc/base/method.h"
+#include "marpc/config/alert_keys.h"
 #include "marpc/config/faults.h"
 #include "marpc/config/names.h"
 #include "marpc/config/ranges.h"
@@ -194,6 +195,10 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
     }
   }
   if (auto s = CheckRanges(settings); !s.ok()) return s;
+  if (!settings.alerts.webhook_url.empty() && !IsWebUrl(settings.alerts.webhook_url)) {
+    return absl::InvalidArgumentError(
+        "alerts.webhook.url does not begin with http:// or https:// and a host");
+  }
   if (auto s = CheckCodePolicies(options.policies, settings); !s.ok()) return s;
   return CheckNamedServices(settings, options);
 }

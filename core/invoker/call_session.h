@@ -151,6 +151,8 @@ class CallSession {
   // refusal_ says whether a breaker refused.
   bool PickAdmitted(InFlight& attempt, const Moment& moment);
   bool PickAmong(InFlight& attempt, const InstanceBreakers* breakers, const Moment& moment);
+  // The same, from those that are healthy and not ejected to all.
+  bool PickPreferred(InFlight& attempt, const InstanceBreakers* breakers, const Moment& moment);
   LiveInstance* PickInstance(const Moment& moment);
   // Untried and not in use; null when there is none.
   LiveInstance* PickOther(const Moment& moment);
@@ -242,6 +244,7 @@ class CallSession {
   CircuitBreaker::Admission refusal_;        // the latest
   const std::string* refused_by_ = nullptr;  // the breaker of the service or the method
   bool ejected_too_ = true;                  // the pick may take ejected instances
+  bool unhealthy_too_ = true;                // ... and those whose health checks fail
   bool admitting_all_only_ = false;          // the pick takes none that ramps up or is probed
   absl::InlinedVector<InFlight, 1> in_flight_;
   int attempts_made_ = 0;

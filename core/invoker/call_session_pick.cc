@@ -55,20 +55,9 @@ bool CallSession::PickAdmitted(InFlight& attempt, const Moment& moment) {
       if (ejected_too_) Count(state().counters->panic_picks);
     }
   }
-  if (ejected_too_) {
-    if (PickAmong(attempt, breakers, moment)) return true;
-  } else {
-    const auto tried = tried_;
-    if (PickAmong(attempt, breakers, moment)) return true;
-    if (attempt.hedge) return false;
-    // Those that the routers and breakers leave are all ejected, which refuses no call.
-    tried_ = tried;
-    ejected_too_ = true;
-    if (PickAmong(attempt, breakers, moment)) {
-      Count(state().counters->panic_picks);
-      return true;
-    }
-  }
+  unhealthy_too_ = state().health == nullptr || !state().health->AnyUnhealthy();
+  if (PickPreferred(attempt, breakers, moment)) return true;
+  if (attempt.hedge) return false;
   if (refusal_.refusal == BreakerRefusal::kNone && gated) {
     // Those that the routers leave may all be left alone, while others are not.
     const LiveInstance* alone = PickNot({}, moment, nullptr);
@@ -78,6 +67,31 @@ bool CallSession::PickAdmitted(InFlight& attempt, const Moment& moment) {
     }
   }
   return false;
+}
+
+bool CallSession::PickPreferred(InFlight& attempt, const InstanceBreakers* breakers,
+                                const Moment& moment) {
+  if (ejected_too_ && unhealthy_too_) return PickAmong(attempt, breakers, moment);
+  const auto tried = tried_;
+  if (PickAmong(attempt, breakers, moment)) return true;
+  // A hedge is not needed.
+  if (attempt.hedge) return false;
+  // Ejections and health checks refuse no call. What an instance says of itself counts for more
+  // than how it does beside others.
+  if (!ejected_too_) {
+    ejected_too_ = true;
+    tried_ = tried;
+    if (PickAmong(attempt, breakers, moment)) {
+      Count(state().counters->panic_picks);
+      return true;
+    }
+  }
+  if (unhealthy_too_) return false;
+  unhealthy_too_ = true;
+  tried_ = tried;
+  if (!PickAmong(attempt, breakers, moment)) return false;
+  Count(state().counters->unhealthy_picks);
+  return true;
 }
 
 bool CallSession::PickAmong(InFlight& attempt, const InstanceBreakers* breakers,
@@ -97,14 +111,14 @@ bool CallSession::PickAmong(InFlight& attempt, const InstanceBreakers* breakers,
 LiveInstance* CallSession::PickUntried(absl::Span<const LiveInstance* const> tried,
                                        const Moment& moment) {
   const InstanceBreakers* breakers = instance_breakers();
-  const Ejections* ejections = state().ejections.get();
   const InstanceGate* gate = breakers != nullptr && breakers->AnyRefuses() ? breakers : nullptr;
   if (admitting_all_only_) gate = &breakers->admitting_all();
-  std::optional<BothGates> both;
-  if (!ejected_too_) {
-    gate = gate == nullptr ? static_cast<const InstanceGate*>(ejections)
-                           : &both.emplace(*gate, *ejections);
-  }
+  std::optional<BothGates> with_ejections, with_health;
+  const auto add = [&gate](const InstanceGate& other, std::optional<BothGates>& both) {
+    gate = gate == nullptr ? &other : &both.emplace(*gate, other);
+  };
+  if (!ejected_too_) add(*state().ejections, with_ejections);
+  if (!unhealthy_too_) add(*state().health, with_health);
   if (passed_over_.empty()) return PickNot(tried, moment, gate);
   absl::InlinedVector<const LiveInstance*, 8> not_these(tried.begin(), tried.end());
   not_these.insert(not_these.end(), passed_over_.begin(), passed_over_.end());
@@ -130,7 +144,8 @@ LiveInstance* CallSession::PickNot(absl::Span<const LiveInstance* const> these,
 LiveInstance* CallSession::PickInstance(const Moment& moment) {
   if (last_instance_ != nullptr && !policy_->settings.retry.switch_instance_on_retry &&
       passed_over_.empty() &&
-      (ejected_too_ || state().ejections->MayTake(last_instance_, moment.now))) {
+      (ejected_too_ || state().ejections->MayTake(last_instance_, moment.now)) &&
+      (unhealthy_too_ || state().health->MayTake(last_instance_, moment.now))) {
     for (const Candidate& candidate : state().candidates) {
       if (candidate.live == last_instance_) return last_instance_;
     }

@@ -18,6 +18,7 @@
 #include "marpc/circuitbreaker/service_breakers.h"
 #include "marpc/config/settings.h"
 #include "marpc/filter/filter.h"
+#include "marpc/health/health_gate.h"
 #include "marpc/invoker/route_tree.h"
 #include "marpc/loadbalance/slow_start.h"
 #include "marpc/outlier/ejections.h"
@@ -71,6 +72,8 @@ struct CallCounters {
   // Picks for which ejected instances were as good as others: too few were left
   // (outlier.panicThreshold), or none that the call might use.
   std::atomic<uint64_t> panic_picks{0};
+  // Picks of instances whatever their health checks said: the call might use no other one.
+  std::atomic<uint64_t> unhealthy_picks{0};
   // Instances that could not be connected to at their last attempt. A gauge.
   std::atomic<int> unreachable_instances{0};
 };
@@ -103,6 +106,7 @@ struct ServiceState {
   std::unique_ptr<RouteTree> routes;
   std::vector<std::shared_ptr<const InstanceBreakers>> instance_breakers;  // by instance_group
   std::shared_ptr<const Ejections> ejections;                              // null: outlier is off
+  std::shared_ptr<const HealthGate> health;                                // null: no checks
   std::shared_ptr<SlowStart> slow_start;                                   // null: off
   std::vector<std::shared_ptr<const MethodPolicy>> methods;                // by Method::ordinal
   std::shared_ptr<CallCounters> counters;

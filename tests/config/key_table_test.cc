@@ -30,6 +30,7 @@ const std::map<std::string, std::pair<std::string, std::string>>& Companions() {
       {"filter.mock.message", {"filter.mock.code", "NOT_FOUND"}},
       {"retry.backoff.min", {"retry.backoff.strategy", "uniform"}},
       {"retry.backoff.delays", {"retry.backoff.strategy", "list"}},
+      {"alerts.webhook.secret", {"alerts.webhook.url", "https://alerts.example.com"}},
   };
   return companions;
 }
@@ -224,17 +225,18 @@ TEST(KeyTable, CoversEveryFieldOfTheSettings) {
       2 * MemberCount<BreakerOverrides>() + MemberCount<CacheSettings>() +
       MemberCount<MockSettings>() + MemberCount<StaleIfErrorSettings>() +
       (MemberCount<MethodSettings>() - 7) + MemberCount<GrayRouterSettings>() +
-      (MemberCount<ServiceSettings>() - 3) + (MemberCount<OutlierSettings>() - 5) +
-      MemberCount<ConsecutiveErrorsRule>() + MemberCount<ErrorRateRule>() +
-      MemberCount<SuccessRateRule>() + MemberCount<FailurePercentageRule>() +
-      MemberCount<LatencyRule>() + MemberCount<SlowStartSettings>() +
-      MemberCount<RegistrySettings>() + MemberCount<TransportSettings>() +
-      (MemberCount<ProviderSettings>() - 1) + (MemberCount<ProviderLimitSettings>() - 1) +
-      MemberCount<GradientSettings>() + (MemberCount<CallLimitSettings>() - 1) +
-      MemberCount<AdaptiveThrottleSettings>() +
-      // Not app and env: source, three groups, two defaults, services,
+      (MemberCount<ServiceSettings>() - 4) + MemberCount<HealthCheckSettings>() +
+      (MemberCount<OutlierSettings>() - 5) + MemberCount<ConsecutiveErrorsRule>() +
+      MemberCount<ErrorRateRule>() + MemberCount<SuccessRateRule>() +
+      MemberCount<FailurePercentageRule>() + MemberCount<LatencyRule>() +
+      MemberCount<SlowStartSettings>() + MemberCount<RegistrySettings>() +
+      MemberCount<TransportSettings>() + (MemberCount<ProviderSettings>() - 1) +
+      (MemberCount<ProviderLimitSettings>() - 1) + MemberCount<GradientSettings>() +
+      (MemberCount<CallLimitSettings>() - 1) + MemberCount<AdaptiveThrottleSettings>() +
+      MemberCount<AlertSettings>() +
+      // Not app and env: source, four groups, two defaults, services,
       // policies.
-      (MemberCount<Settings>() - 8);
+      (MemberCount<Settings>() - 9);
   EXPECT_EQ(Keys().size(), kFields);
 }
 

@@ -324,6 +324,27 @@ TEST(Load, CombinationsThatCannotBeMeantAreRefusedWhereTheyWereMade) {
               HasSubstr("a message without filter.mock.code"));
 }
 
+TEST(Load, WhereBreakersAreProbedHealthChecksNeedNotBeOn) {
+  const auto warnings_of = [](const std::string& keys) {
+    std::vector<std::string> warnings;
+    LoadOptions options;
+    options.warnings = &warnings;
+    EXPECT_TRUE(ParseSettings("marpc: {" + keys + "}", "c.yaml", options).ok()) << keys;
+    return warnings;
+  };
+  EXPECT_THAT(warnings_of("healthCheck: {timeout: 2s}"),
+              ElementsAre(HasSubstr("healthCheck.enabled is not set")));
+  const std::string breaker = "circuitbreaker: {enabled: true, activeProbe: true";
+  EXPECT_THAT(warnings_of("healthCheck: {timeout: 2s}, " + breaker + ", scope: instance}"),
+              IsEmpty());
+  EXPECT_THAT(warnings_of(breaker + "}"),
+              ElementsAre(HasSubstr("circuitbreaker.activeProbe has no effect: "
+                                    "circuitbreaker.scope does not name instance")));
+  EXPECT_THAT(
+      warnings_of(breaker + ", scope: [service, instance], halfOpen: false}"),
+      ElementsAre(HasSubstr("activeProbe has no effect: circuitbreaker.halfOpen is false")));
+}
+
 TEST(Load, WhatABackoffsStrategyDoesNotUseIsRefusedWhereItStands) {
   const auto backoff = [](const std::string& keys) {
     return "marpc: {retry: {backoff: {" + keys + "}}}";

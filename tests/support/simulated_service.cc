@@ -96,12 +96,28 @@ SimulatedService::SimulatedService(Options options)
     outliers_ = std::make_unique<OutlierDetector>(options_.outlier, clock_->Now(),
                                                   OutlierListeners{options_.on_ejection, on_back});
   }
+  ServiceBreakers::ProbeAt probe_at;
+  if (options_.health_probe != nullptr) {
+    const HealthProbe::Question question = {options_.health_check.service.value_or(options_.name),
+                                            options_.health_check.timeout};
+    breaker_probes_ = std::make_shared<BreakerProbes>(question, Environment());
+    probe_at = [probes = breaker_probes_](const auto& instance, const auto& breaker,
+                                          MonotonicTime when) {
+      probes->ProbeAt(instance, breaker, when);
+    };
+  }
+  if (options_.health_check.enabled) {
+    HealthListeners listeners;
+    listeners.on_back = on_back;
+    health_ = std::make_shared<HealthChecker>(options_.health_check, options_.name, Environment(),
+                                              std::move(listeners));
+  }
   breakers_ = std::make_unique<ServiceBreakers>(
       options_.name,
       [tell = options_.on_transition](absl::string_view name, const BreakerTransition& transition) {
         if (tell != nullptr) tell(name, transition);
       },
-      on_back);
+      on_back, probe_at);
   if (settings.retry.budget.enabled) {
     budget_ = std::make_shared<RetryBudget>(settings.retry.budget, clock_->Now());
   }
@@ -110,6 +126,17 @@ SimulatedService::SimulatedService(Options options)
   }
   limits_ = CallLimits::Make(settings.limit);
   method();
+}
+
+HealthEnvironment SimulatedService::Environment() {
+  HealthEnvironment environment;
+  environment.clock = clock_.get();
+  environment.run_at = [this](MonotonicTime when, absl::AnyInvocable<void()> run) {
+    timers_.At(when, std::move(run));
+  };
+  environment.probe = options_.health_probe;
+  environment.random = &random_;
+  return environment;
 }
 
 void SimulatedService::SetInstances(std::vector<std::string> instances) {
@@ -141,6 +168,7 @@ void SimulatedService::Restart(const std::string& instance) {
     outliers_->OnNewLives({&live}, clock_->Now());
     outliers_->Announce();
   }
+  if (health_ != nullptr) health_->OnNewLives({&live});
 }
 
 void SimulatedService::SetGray(std::set<std::string> gray) {
@@ -215,6 +243,7 @@ void SimulatedService::Publish() {
     state->ejections = outliers_->ForInstances(state->live, clock_->Now());
     outliers_->Announce();
   }
+  if (health_ != nullptr) state->health = health_->ForInstances(state->live);
   if (slow_start_ != nullptr) slow_start_->OnList(state->live, clock_->Now());
   state->slow_start = slow_start_;
   RouteTable::Pool all;

@@ -24,6 +24,8 @@
 #include "marpc/base/snapshot_cell.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
 #include "marpc/degradation/degradation_levels.h"
+#include "marpc/health/breaker_probes.h"
+#include "marpc/health/health_checker.h"
 #include "marpc/invoker/call_session.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/limit/call_limits.h"
@@ -34,6 +36,7 @@
 #include "marpc/retry/retry_listener.h"
 #include "marpc/retry/retry_policy.h"
 #include "marpc/retry/retry_throttle.h"
+#include "tests/support/simulated_timers.h"
 
 namespace marpc::testing {
 
@@ -102,6 +105,8 @@ class SimulatedService {
     OutlierSettings outlier = {};       // off by default
     SlowStartSettings slow_start = {};  // likewise
     std::function<void(const EjectionEvent&)> on_ejection = nullptr;
+    HealthCheckSettings health_check = {};                // off by default
+    std::shared_ptr<HealthProbe> health_probe = nullptr;  // breakers are probed by it, too
   };
   explicit SimulatedService(Options options);
 
@@ -130,6 +135,8 @@ class SimulatedService {
   Moment now() { return Moment{clock_->Now(), random_}; }
   LiveInstance& live(const std::string& instance) { return *live_.at(instance); }
 
+  // Time passes, and what timers do is done: health checks. While a call waits they stand still.
+  void Pass(absl::Duration time) { timers_.Pass(time); }
   SimulatedClock& clock() { return *clock_; }
   ScriptedRandom& random() { return random_; }
   // What outlier ejection knows by now; it must be enabled.
@@ -151,17 +158,21 @@ class SimulatedService {
 
  private:
   void Publish();
+  HealthEnvironment Environment();
   SimulatedAttempt Run(const SimulatedBackend& backend, const Step& step,
                        google::protobuf::MessageLite* reply);
 
   Options options_;
   const std::shared_ptr<SimulatedClock> clock_;
+  SimulatedTimers timers_{*clock_};
   ScriptedRandom random_;
   const std::shared_ptr<CallCounters> counters_ = std::make_shared<CallCounters>();
   const std::shared_ptr<DegradationSwitch> degradation_ =
       std::make_shared<DegradationSwitch>(DegradationLevel::kNormal);
   std::shared_ptr<SlowStart> slow_start_;
   std::unique_ptr<OutlierDetector> outliers_;
+  std::shared_ptr<HealthChecker> health_;
+  std::shared_ptr<BreakerProbes> breaker_probes_;
   std::unique_ptr<ServiceBreakers> breakers_;
   std::shared_ptr<CircuitBreaker> breaker_;
   std::shared_ptr<RetryBudget> budget_;

@@ -48,6 +48,16 @@ void WatchOutliers(marpc::Consumer& consumer) {
   }
 }
 
+void WatchHealth(marpc::Consumer& consumer) {
+  const std::optional<marpc::HealthSnapshot> health = consumer.Health("demo.HelloService");
+  if (!health.has_value()) return;  // healthCheck.enabled is false
+  for (const auto& [name, is] : health->instances) {
+    marpc::Logger()->info("{} is {}: {}, {} failed checks in a row", name,
+                          is.healthy ? "healthy" : "unhealthy",
+                          std::string(marpc::HealthAnswerName(is.answer)), is.failures_in_row);
+  }
+}
+
 absl::Status TakeOutOfService(marpc::Consumer& consumer) {
   return consumer.ForceBreaker("demo.HelloService@10.0.0.7:8080", marpc::BreakerState::kForcedOpen);
 }

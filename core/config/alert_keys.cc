@@ -1,0 +1,56 @@
+#include "marpc/config/alert_keys.h"
+
+#include <string>
+
+#include "absl/strings/strip.h"
+#include "marpc/config/alert_settings.h"
+#include "marpc/config/key_definition.h"
+#include "marpc/config/value_type.h"
+
+namespace marpc {
+
+bool IsWebUrl(absl::string_view url) {
+  if (!absl::ConsumePrefix(&url, "http://") && !absl::ConsumePrefix(&url, "https://")) return false;
+  for (const char c : url) {
+    if (c <= ' ' || c == 0x7f) return false;
+  }
+  absl::string_view authority = url.substr(0, url.find_first_of("/?#"));
+  if (const size_t at = authority.rfind('@'); at != absl::string_view::npos) {
+    authority.remove_prefix(at + 1);
+  }
+  return !authority.empty() && authority[0] != ':';
+}
+
+std::vector<Key> AlertKeys() {
+  using A = AlertSettings;
+  const auto of = [](auto A::*member) { return At(&Settings::alerts, member); };
+  return {
+      Define("alerts.on", of(&A::on),
+             OneOrSeveralOf<AlertEvents>({{"breakerOpen", &AlertEvents::breaker_open},
+                                          {"breakerClose", &AlertEvents::breaker_close},
+                                          {"ejected", &AlertEvents::ejected},
+                                          {"readmitted", &AlertEvents::readmitted},
+                                          {"unhealthy", &AlertEvents::unhealthy},
+                                          {"healthy", &AlertEvents::healthy}}),
+             "[breakerOpen, ejected, unhealthy]", "What a consumer tells of."),
+      Define("alerts.webhook.url", of(&A::webhook_url),
+             Text("http:// or https:// URL", "a URL that begins with http:// or https://",
+                  [](const std::string& text) { return text.empty() || IsWebUrl(text); }),
+             "'https://alerts.example.com/marpc'",
+             "Where alerts are posted as JSON; empty: nowhere."),
+      Secret(Define("alerts.webhook.secret", of(&A::webhook_secret), AnyText(),
+                    "'${MARPC_ALERT_SECRET:change-me}'",
+                    "Signs what is posted, with HMAC-SHA256; kept out of logs and messages.")),
+      Define("alerts.command", of(&A::command), ListOf(AnyText()), "[/usr/local/bin/page, marpc]",
+             "A program and its arguments that gets each alert as JSON on its standard input; run "
+             "without a shell. Empty: none."),
+      Define("alerts.minInterval", of(&A::min_interval),
+             Time(absl::ZeroDuration(), absl::Hours(24)), "5m",
+             "At most one alert of a kind about one breaker or instance in so long; the next one "
+             "says how many were left out."),
+      Define("alerts.timeout", of(&A::timeout), Time(absl::Milliseconds(10), absl::Minutes(1)),
+             "1s", "What posting one alert, or running the command, may take."),
+  };
+}
+
+}  // namespace marpc
