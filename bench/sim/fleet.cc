@@ -40,8 +40,12 @@ Fleet::Fleet(const FleetSettings& settings) : settings_(settings) {
     names.push_back(NameOf(servers_.size()));
     servers_.push_back(std::make_unique<Server>(events_, settings.server, seeds.Next()));
   }
+  arrivals_.resize(servers_.size());
   network_ = [this](const LiveInstance& instance, std::shared_ptr<SimulatedRequest> request) {
     ++slice().arrivals;
+    std::vector<uint64_t>& arrivals = arrivals_[NumberOf(instance)];
+    if (arrivals.size() <= slice_number()) arrivals.resize(slice_number() + 1);
+    ++arrivals[slice_number()];
     servers_[NumberOf(instance)]->Arrive(std::move(request));
   };
   clients_.resize(static_cast<size_t>(settings.clients));
@@ -62,8 +66,13 @@ void Fleet::AllServersBecome(Server::Condition condition) {
   for (const auto& server : servers_) server->Become(condition);
 }
 
+const std::vector<uint64_t>& Fleet::arrivals_at(size_t server) {
+  arrivals_[server].resize(slices_.size());
+  return arrivals_[server];
+}
+
 Slice& Fleet::slice() {
-  const auto index = static_cast<size_t>((events_.now() - started_at_) / kSlice);
+  const size_t index = slice_number();
   if (index >= slices_.size()) slices_.resize(index + 1);
   return slices_[index];
 }

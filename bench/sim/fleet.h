@@ -47,9 +47,12 @@ class Fleet {
   // The load runs from the start until it is destroyed.
   void RunFor(absl::Duration duration) { events_.RunUntil(events_.now() + duration); }
   void AllServersBecome(Server::Condition condition);
+  Server& server(size_t number) { return *servers_[number]; }
 
   static constexpr absl::Duration kSlice = absl::Milliseconds(100);
   const std::vector<Slice>& slices() const { return slices_; }
+  // Requests that came to that server, by slice; as many slices as those.
+  const std::vector<uint64_t>& arrivals_at(size_t server);
   // Of the calls that were answered, from the last Forget() on.
   const std::vector<absl::Duration>& latencies() const { return latencies_; }
   void Forget() { latencies_.clear(); }
@@ -60,6 +63,9 @@ class Fleet {
     std::unique_ptr<SeededRandom> random;
   };
 
+  size_t slice_number() const {
+    return static_cast<size_t>((events_.now() - started_at_) / kSlice);
+  }
   Slice& slice();
   void NextCall(Client& client);
   void Call(Client& client);
@@ -71,6 +77,7 @@ class Fleet {
   std::vector<Client> clients_;
   Network network_;
   std::vector<Slice> slices_;
+  std::vector<std::vector<uint64_t>> arrivals_;  // by server
   std::vector<absl::Duration> latencies_;
   RpcContext context_;
   google::protobuf::Empty request_;

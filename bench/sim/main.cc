@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/sim/chart.h"
+#include "bench/sim/herd_study.h"
 #include "bench/sim/outage_study.h"
 #include "bench/sim/straggler_study.h"
 
@@ -62,6 +63,7 @@ absl::Status Write(const std::string& path, const Chart& chart) {
 struct Options {
   FleetSettings fleet;
   std::string images;  // folder; empty: none are written
+  std::string only;    // empty: every study
 };
 
 absl::Status Outage(const Options& options, Server::Condition outage, const std::string& what,
@@ -135,12 +137,68 @@ absl::Status Stragglers(const Options& options) {
   return Write(absl::StrCat(options.images, "/hedging.svg"), chart);
 }
 
+absl::Status Herd(const Options& options) {
+  HerdSettings settings;
+  settings.clients = options.fleet.clients;
+  settings.seed = options.fleet.seed;
+  const double back = absl::ToDoubleSeconds(settings.before + settings.away);
+  const double all_back = back + absl::ToDoubleSeconds(settings.alone);
+  const double end = all_back + absl::ToDoubleSeconds(settings.after);
+  Chart chart;
+  chart.title = absl::StrFormat(
+      "%d clients, %.0f calls/s, three servers for %.0f each: all die at 30 s, one is back at %.0f "
+      "s",
+      settings.clients, settings.calls_per_second, settings.capacity, back);
+  chart.x = {"seconds", 0, end, Ticks(end, 30, "")};
+  chart.shaded = {back, all_back};
+  chart.panels = {
+      {{"requests at the one that is back, by its capacity", 0, 9, Ticks(8, 2, " x")}, {}},
+      {{"calls answered, of what three servers can", 0, 1.05, {}}, {}}};
+  for (int percent = 0; percent <= 100; percent += 25) {
+    chart.panels[1].y.ticks.emplace_back(percent / 100.0, absl::StrCat(percent, " %"));
+  }
+  std::cout << "\n"
+            << chart.title << "\n"
+            << absl::StrFormat("  %-28s %14s %16s %18s\n", "", "worst second", "answers, alone",
+                               "answers, all back");
+  const std::vector<Contestant> contestants = {
+      {"naive: 2 retries at once", HerdOfNaiveRetries()},
+      {"marpc, breaker with a ramp", HerdWithBreakers()},
+      {"marpc, the same and throttle", HerdWithThrottle()}};
+  for (const Contestant& one : contestants) {
+    settings.policy = one.policy;
+    const HerdResult result = RunHerd(settings);
+    std::cout << absl::StrFormat("  %-28s %12.2f x %14.0f %% %16.0f %%\n", one.name,
+                                 result.worst_load, 100 * result.answered_alone,
+                                 100 * result.answered_after)
+              << std::flush;
+    Line load{one.name, {}};
+    Line answered{one.name, {}};
+    for (size_t i = 0; i < result.seconds.size(); ++i) {
+      const double second = static_cast<double>(i) + 0.5;
+      load.points.emplace_back(second, result.seconds[i].load);
+      answered.points.emplace_back(second, result.seconds[i].answered);
+    }
+    chart.panels[0].lines.push_back(std::move(load));
+    chart.panels[1].lines.push_back(std::move(answered));
+  }
+  if (options.images.empty()) return absl::OkStatus();
+  return Write(absl::StrCat(options.images, "/herd.svg"), chart);
+}
+
 absl::Status Run(const Options& options) {
-  absl::Status status =
-      Outage(options, Server::Condition::kDead, "all servers are dead for 60 s", "outage-dead.svg");
-  status.Update(Outage(options, Server::Condition::kStuck, "all servers are stuck for 60 s",
-                       "outage-stuck.svg"));
-  status.Update(Stragglers(options));
+  const auto chosen = [&](absl::string_view study) {
+    return options.only.empty() || options.only == study;
+  };
+  absl::Status status;
+  if (chosen("outage")) {
+    status.Update(Outage(options, Server::Condition::kDead, "all servers are dead for 60 s",
+                         "outage-dead.svg"));
+    status.Update(Outage(options, Server::Condition::kStuck, "all servers are stuck for 60 s",
+                         "outage-stuck.svg"));
+  }
+  if (chosen("stragglers")) status.Update(Stragglers(options));
+  if (chosen("herd")) status.Update(Herd(options));
   return status;
 }
 
@@ -158,6 +216,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seed", options.fleet.seed, "of all that is drawn")->capture_default_str();
   app.add_option("--images", options.images, "folder that the charts are written to");
+  app.add_option("--only", options.only, "one study")
+      ->check(CLI::IsMember({"outage", "stragglers", "herd"}));
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = marpc::sim::Run(options);
   if (!status.ok()) {

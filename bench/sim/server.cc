@@ -6,9 +6,6 @@
 namespace marpc::sim {
 namespace {
 
-// One way through the network.
-constexpr absl::Duration kNetwork = absl::Microseconds(100);
-
 void Answer(SimulatedRequest& request, AttemptOutcome outcome) {
   if (!request.given_up) std::move(request.done)(std::move(outcome));
 }

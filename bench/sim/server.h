@@ -37,6 +37,9 @@ struct SimulatedRequest {
 // Not thread-safe.
 class Server {
  public:
+  // One way through the network.
+  static constexpr absl::Duration kNetwork = absl::Microseconds(100);
+
   enum class Condition {
     kUp,
     kDead,   // connections are refused

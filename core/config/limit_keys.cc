@@ -110,6 +110,11 @@ std::vector<Key> CallLimitKeys() {
              "Calls are let through up to so many times what providers accept."),
       Define("limit.throttle.window", throttle(&T::window), Time(absl::Seconds(1), kHour), "1m",
              "The time over which that is counted."),
+      Define(
+          "limit.throttle.maxRefusalPercent", throttle(&T::max_refusal_percent),
+          Number(0, 100, true), "95",
+          "Of a hundred calls so many are refused at most; the rest finds out when providers are "
+          "back."),
   };
 }
 

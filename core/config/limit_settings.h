@@ -16,6 +16,8 @@ struct AdaptiveThrottleSettings {
   // Calls are let through up to so many times what the peer accepts.
   double multiplier = 2;
   absl::Duration window = absl::Seconds(30);
+  // Never more than this percentage is refused: the rest finds out when the peer is back.
+  double max_refusal_percent = 80;
 
   friend bool operator==(const AdaptiveThrottleSettings&,
                          const AdaptiveThrottleSettings&) = default;

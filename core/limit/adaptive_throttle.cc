@@ -7,7 +7,7 @@ namespace marpc {
 double AdaptiveThrottle::RefusalProbability(MonotonicTime now) const {
   const auto requests = static_cast<double>(requests_.Sum(now));
   const auto accepts = static_cast<double>(accepts_.Sum(now));
-  return std::max(0.0, (requests - multiplier_ * accepts) / (requests + 1));
+  return std::clamp((requests - multiplier_ * accepts) / (requests + 1), 0.0, max_refusal_);
 }
 
 bool AdaptiveThrottle::Admits(MonotonicTime now, RandomSource& random) {

@@ -4,7 +4,9 @@
 // A call is refused with the probability max(0, (requests - multiplier * accepts) / (requests +
 // 1)), both counted over a sliding window (Site Reliability Engineering, "Handling Overload").
 // Calls that are refused here are requests, too; so with multiplier 2 the peer sees about twice
-// what it accepts, and finds out by itself when more is possible.
+// what it accepts, and finds out by itself when more is possible. As in Envoy's admission control
+// the probability is bounded (max_refusal_percent): after an outage, in which nothing is accepted,
+// it would let through so little that a way back takes a window for each doubling.
 #ifndef MARPC_LIMIT_ADAPTIVE_THROTTLE_H_
 #define MARPC_LIMIT_ADAPTIVE_THROTTLE_H_
 
@@ -19,7 +21,10 @@ namespace marpc {
 class AdaptiveThrottle {
  public:
   explicit AdaptiveThrottle(const AdaptiveThrottleSettings& settings)
-      : multiplier_(settings.multiplier), requests_(settings.window), accepts_(settings.window) {}
+      : multiplier_(settings.multiplier),
+        max_refusal_(settings.max_refusal_percent / 100),
+        requests_(settings.window),
+        accepts_(settings.window) {}
 
   // False: refuse the call. Draws only while there is something to refuse.
   bool Admits(MonotonicTime now, RandomSource& random);
@@ -30,6 +35,7 @@ class AdaptiveThrottle {
 
  private:
   const double multiplier_;
+  const double max_refusal_;
   SlidingCount requests_;
   SlidingCount accepts_;
 };

@@ -17,6 +17,10 @@ absl::Status CallLimits::Validate(const CallLimitSettings& settings) {
   }
   if (!(settings.throttle.multiplier >= 1))
     return wrong("throttle.multiplier", "must be at least 1");
+  if (!(settings.throttle.max_refusal_percent > 0 &&
+        settings.throttle.max_refusal_percent <= 100)) {
+    return wrong("throttle.maxRefusalPercent", "must be above 0, up to 100");
+  }
   if (settings.throttle.window <= absl::ZeroDuration()) {
     return wrong("throttle.window", "must be longer than 0");
   }

@@ -9,6 +9,7 @@ AdaptiveThrottleSettings Enabled(double multiplier = 2) {
   AdaptiveThrottleSettings settings;
   settings.enabled = true;
   settings.multiplier = multiplier;
+  settings.max_refusal_percent = 100;
   return settings;
 }
 
@@ -67,25 +68,47 @@ TEST(AdaptiveThrottleTest, ThePeerSeesAboutTheMultiplierTimesWhatItAccepts) {
   EXPECT_NEAR(SentPerSecond(1.1), 11, 3);
 }
 
-// What gets through grows with what is accepted: e-fold in a window.
-TEST(AdaptiveThrottleTest, LetsAllThroughAgainWithinAFewWindowsOfThePeersRecovery) {
+// How long after the recovery of a peer that has accepted nothing for long it gets every call.
+absl::Duration WayBack(double max_refusal_percent) {
   SimulatedClock clock;
   SeededRandom random(7);
-  AdaptiveThrottle throttle(Enabled());
-  for (int i = 0; i < 2000; ++i) {
+  AdaptiveThrottleSettings settings = Enabled();
+  settings.max_refusal_percent = max_refusal_percent;
+  AdaptiveThrottle throttle(settings);
+  for (int i = 0; i < 6000; ++i) {
     clock.Advance(absl::Milliseconds(10));
     if (throttle.Admits(clock.Now(), random)) throttle.OnOutcome(false, clock.Now());
   }
-  ASSERT_GT(throttle.RefusalProbability(clock.Now()), 0.9);
+  EXPECT_NEAR(throttle.RefusalProbability(clock.Now()), max_refusal_percent / 100, 0.001);
   absl::Duration recovery;
   while (throttle.RefusalProbability(clock.Now()) > 0 && recovery < absl::Minutes(10)) {
     clock.Advance(absl::Milliseconds(10));
     recovery += absl::Milliseconds(10);
     if (throttle.Admits(clock.Now(), random)) throttle.OnOutcome(true, clock.Now());
   }
-  // 3000 calls in a window: ln(3000 / 2) windows, with some luck.
-  EXPECT_LT(recovery, absl::Seconds(30) * 9);
-  EXPECT_GT(recovery, absl::Seconds(30));
+  return recovery;
+}
+
+TEST(AdaptiveThrottleTest, ABoundOnRefusalsShortensTheWayBack) {
+  constexpr absl::Duration kWindow = absl::Seconds(30);
+  EXPECT_LT(WayBack(80), kWindow * 2);
+  // Without one it grows e-fold in a window: from one call of 3000, ln(3000 / 2) windows.
+  EXPECT_LT(WayBack(100), kWindow * 9);
+  EXPECT_GT(WayBack(100), kWindow * 4);
+}
+
+TEST(AdaptiveThrottleTest, AtMostTheGivenPercentageIsRefused) {
+  SimulatedClock clock;
+  SeededRandom random(3);
+  AdaptiveThrottle throttle({.enabled = true});
+  int admitted = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    clock.Advance(absl::Milliseconds(1));
+    if (!throttle.Admits(clock.Now(), random)) continue;
+    ++admitted;
+    throttle.OnOutcome(false, clock.Now());
+  }
+  EXPECT_NEAR(admitted, 2000, 150);
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ TEST(CallLimitsTest, EachKeyActs) {
   EXPECT_DOUBLE_EQ(refusal("multiplier: 2", absl::Seconds(20)), 0.19);
   EXPECT_DOUBLE_EQ(refusal("multiplier: 1", absl::Seconds(20)), 0.59);
   EXPECT_DOUBLE_EQ(refusal("multiplier: 2, window: 10s", absl::Seconds(20)), 0);
+  EXPECT_DOUBLE_EQ(refusal("multiplier: 1, maxRefusalPercent: 50", absl::Seconds(20)), 0.5);
 }
 
 TEST(CallLimitsTest, SettingsThatCannotBeInForceAreRefused) {
@@ -71,6 +72,8 @@ TEST(CallLimitsTest, SettingsThatCannotBeInForceAreRefused) {
               HasSubstr("limit.throttle.multiplier"));
   EXPECT_THAT(message([](S& s) { s.throttle.window = absl::ZeroDuration(); }),
               HasSubstr("limit.throttle.window"));
+  EXPECT_THAT(message([](S& s) { s.throttle.max_refusal_percent = 0; }),
+              HasSubstr("limit.throttle.maxRefusalPercent"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // What the studies of docs/performance.md show, with a small fleet.
+#include "bench/sim/herd_study.h"
 #include "bench/sim/outage_study.h"
 #include "bench/sim/straggler_study.h"
 #include "gtest/gtest.h"
@@ -52,6 +53,19 @@ TEST(StragglerStudy, HedgesCutTheTailForFewRequests) {
   EXPECT_GE(plain.Percentile(99.9), 5 * hedged.Percentile(99.9));
   EXPECT_DOUBLE_EQ(plain.arrivals_per_call, 1);
   EXPECT_LE(hedged.arrivals_per_call, 1.05);
+}
+
+TEST(HerdStudy, TheThrottleKeepsTheFirstOneBackFromBeingOverrun) {
+  HerdSettings settings;
+  settings.clients = 300;
+  settings.policy = HerdOfNaiveRetries();
+  const HerdResult naive = RunHerd(settings);
+  EXPECT_GT(naive.worst_load, 5);
+  settings.policy = HerdWithThrottle();
+  const HerdResult throttled = RunHerd(settings);
+  EXPECT_LE(throttled.worst_load, 2);
+  EXPECT_GE(throttled.answered_alone, 0.8) << "it does what it can";
+  EXPECT_GE(throttled.answered_after, 0.95) << "and all of them do in the end";
 }
 
 }  // namespace
