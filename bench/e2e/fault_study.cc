@@ -181,7 +181,7 @@ int Main(const std::string& program) {
   hedged.hedging.percentile = 96;
 
   const absl::StatusOr<Backends> sick = Backends::Start(backend, 3);
-  const absl::StatusOr<Backends> slow = Backends::Start(backend, 3, "0.01");
+  const absl::StatusOr<Backends> slow = Backends::Start(backend, 3, {"--stragglers", "0.01"});
   if (!sick.ok() || !slow.ok()) {
     std::cerr << sick.status() << " " << slow.status() << "\n";
     return 1;

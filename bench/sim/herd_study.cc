@@ -10,34 +10,6 @@ constexpr size_t kFirstBack = 0;
 
 }  // namespace
 
-MethodSettings HerdOfNaiveRetries() {
-  MethodSettings settings;
-  settings.retry.max_retries = 2;
-  settings.retry.timeout = absl::Seconds(1);
-  settings.retry.budget.enabled = false;
-  return settings;
-}
-
-MethodSettings HerdWithBreakers() {
-  MethodSettings settings = HerdOfNaiveRetries();
-  settings.retry.budget.enabled = true;
-  CircuitBreakerSettings& breaker = settings.circuit_breaker;
-  breaker.enabled = true;
-  breaker.scope = {.service = false, .method = false, .instance = true};
-  breaker.fault_limit = 3;
-  breaker.half_open_jitter = 0.5;
-  breaker.ramp_up = absl::Seconds(30);
-  return settings;
-}
-
-MethodSettings HerdWithThrottle() {
-  MethodSettings settings = HerdWithBreakers();
-  settings.limit.throttle.enabled = true;
-  settings.limit.throttle.multiplier = 1.4;
-  settings.limit.throttle.window = absl::Seconds(30);
-  return settings;
-}
-
 HerdResult RunHerd(const HerdSettings& settings) {
   FleetSettings fleet_settings;
   fleet_settings.clients = settings.clients;

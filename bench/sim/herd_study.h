@@ -39,11 +39,6 @@ struct HerdResult {
 
 HerdResult RunHerd(const HerdSettings& settings);
 
-// The policies that the study compares; each retries up to twice.
-MethodSettings HerdOfNaiveRetries();
-MethodSettings HerdWithBreakers();  // a breaker an instance, with a ramp
-MethodSettings HerdWithThrottle();  // the same, and limit.throttle
-
 }  // namespace marpc::sim
 
 #endif  // MARPC_BENCH_SIM_HERD_STUDY_H_

@@ -9,6 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bench/herd_policies.h"
 #include "bench/sim/chart.h"
 #include "bench/sim/herd_study.h"
 #include "bench/sim/outage_study.h"
@@ -162,9 +163,9 @@ absl::Status Herd(const Options& options) {
             << absl::StrFormat("  %-28s %14s %16s %18s\n", "", "worst second", "answers, alone",
                                "answers, all back");
   const std::vector<Contestant> contestants = {
-      {"naive: 2 retries at once", HerdOfNaiveRetries()},
-      {"marpc, breaker with a ramp", HerdWithBreakers()},
-      {"marpc, the same and throttle", HerdWithThrottle()}};
+      {"naive: 2 retries at once", bench::HerdOfNaiveRetries()},
+      {"marpc, breaker with a ramp", bench::HerdWithBreakers()},
+      {"marpc, the same and throttle", bench::HerdWithThrottle()}};
   for (const Contestant& one : contestants) {
     settings.policy = one.policy;
     const HerdResult result = RunHerd(settings);

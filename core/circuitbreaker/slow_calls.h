@@ -11,15 +11,15 @@
 // wide; a bucket is overdue when the latest call in it is.
 #ifndef MARPC_CIRCUITBREAKER_SLOW_CALLS_H_
 #define MARPC_CIRCUITBREAKER_SLOW_CALLS_H_
-// clang-format off
+
 #include <atomic>
 #include <cstdint>
 
 #include "absl/time/time.h"
 #include "marpc/base/clock.h"
-#include "marpc/circuitbreaker/stamp.h"
 #include "marpc/base/stripe.h"
-// clang-format on
+#include "marpc/circuitbreaker/stamp.h"
+
 namespace marpc {
 
 // Thread-safe, without a lock. `period` as in RateWindow.

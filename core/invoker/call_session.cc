@@ -153,6 +153,11 @@ Step CallSession::NextAttempt(const Moment& moment) {
         absl::StrCat("the circuit breaker of every instance of ", input_.method->full_name),
         moment.now);
   }
+  // No other may be called: one more request would only add to what it cannot bear.
+  if (last_.has_value() && attempt.instance == overloaded_) {
+    TellBreakers(attempt, Classification::Health::kUnknown, moment.now);
+    return FinishWithoutRetry(moment.now);
+  }
   if (last_.has_value()) Count(state().counters->retries);
   return Begin(attempt, moment.now);
 }
@@ -286,6 +291,9 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
     NoteReachable(attempt, moment.now);
   }
   NoteTried(attempt);
+  const bool overloaded =
+      classification.reason == reason::kOverloaded || classification.reason == reason::kRateLimited;
+  overloaded_ = overloaded && !outcome.pushback.has_value() ? attempt.instance : nullptr;
   TellThrottle(outcome, classification, moment.now);
   if (own_policies_ != nullptr) {
     own_policies_->At(moment.now, moment.random);

@@ -239,6 +239,8 @@ class CallSession {
   RouteMemo memo_;
   absl::InlinedVector<const LiveInstance*, 4> tried_;
   LiveInstance* last_instance_ = nullptr;
+  // Refused the latest attempt for overload, and has not said when to come again.
+  const LiveInstance* overloaded_ = nullptr;
   // Picked for the attempt at hand and refused by their breakers.
   absl::InlinedVector<const LiveInstance*, 2> passed_over_;
   CircuitBreaker::Admission refusal_;        // the latest

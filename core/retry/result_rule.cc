@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -258,9 +259,24 @@ absl::StatusOr<std::shared_ptr<const ResultRule>> ResultRule::For(const Method& 
       absl::StrCat(method.full_name, ": retry.retryOnResult: ", rule.status().message()));
 }
 
-bool ResultRule::Matches(const google::protobuf::MessageLite& reply) const {
+const Message* ResultRule::AsOwnType(const google::protobuf::MessageLite& reply) const {
+  const std::type_info& its_class = typeid(reply);
+  if (&its_class == class_.load(std::memory_order_relaxed)) {
+    return static_cast<const Message*>(&reply);
+  }
   const auto* message = dynamic_cast<const Message*>(&reply);
-  if (message == nullptr || message->GetDescriptor() != type_) return false;
+  if (message == nullptr || message->GetDescriptor() != type_) return nullptr;
+  // A generated class is of one type; that of dynamic messages is of many.
+  if (message->GetReflection()->GetMessageFactory() ==
+      google::protobuf::MessageFactory::generated_factory()) {
+    class_.store(&its_class, std::memory_order_relaxed);
+  }
+  return message;
+}
+
+bool ResultRule::Matches(const google::protobuf::MessageLite& reply) const {
+  const Message* const message = AsOwnType(reply);
+  if (message == nullptr) return false;
   return std::any_of(any_of_.begin(), any_of_.end(), [&](const Comparison& comparison) {
     if (comparison.path.empty()) return message->ByteSizeLong() == 0;
     const Message* holder = message;

@@ -2,8 +2,10 @@
 #ifndef MARPC_RETRY_RESULT_RULE_H_
 #define MARPC_RETRY_RESULT_RULE_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -49,7 +51,12 @@ class ResultRule {
     bool equal = true;
     std::string value;  // as a field's value is written: see ValueOf() in result_rule.cc
   };
+  // `reply` as what it is; null where the rule does not speak of such.
+  const google::protobuf::Message* AsOwnType(const google::protobuf::MessageLite& reply) const;
+
   const google::protobuf::Descriptor* type_ = nullptr;
+  // The class of the replies, once one was seen: a look at it is quicker than a dynamic_cast.
+  mutable std::atomic<const std::type_info*> class_{nullptr};
   std::vector<Comparison> any_of_;
 };
 

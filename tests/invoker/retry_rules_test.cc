@@ -1,6 +1,7 @@
 // What else than the outcome decides a retry: the answer, the chain of services, a program's own
 // policies and listeners.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,69 @@ SimulatedService::Options Options(int max_retries = 2) {
 
 std::string LastVerdict(const SimulatedResult& result) {
   return result.report.attempts.empty() ? "" : result.report.attempts.back().verdict();
+}
+
+// --- A peer that has too much to do
+
+SimulatedAttempt Overloaded(std::optional<absl::Duration> pushback = std::nullopt) {
+  SimulatedAttempt attempt;
+  attempt.outcome.status =
+      FrameworkError(absl::StatusCode::kResourceExhausted, reason::kOverloaded, "too much to do");
+  attempt.outcome.source = AttemptOutcome::Source::kPeer;
+  attempt.outcome.surely_not_sent = true;
+  attempt.outcome.pushback = pushback;
+  return attempt;
+}
+
+TEST(OverloadTest, ARefusalIsRetriedAtAnotherInstance) {
+  SimulatedService service(Options());
+  const SimulatedResult result = service.Call(InTurn({Overloaded(), Answer()}));
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(result.instances, ElementsAre("a", "b"));
+}
+
+TEST(OverloadTest, OfThreeThatRefuseEachIsAskedAgainOnlyAfterAnother) {
+  SimulatedService service(Options(/*max_retries=*/4));
+  const SimulatedResult result = service.Call(InTurn({Overloaded()}));
+  EXPECT_EQ(result.reason(), reason::kOverloaded);
+  EXPECT_THAT(result.instances, ElementsAre("a", "b", "c", "a", "b"));
+}
+
+// The other instances are there, but their breakers are open.
+TEST(OverloadTest, TheOnlyInstanceThatMayBeCalledIsNotAskedAgain) {
+  SimulatedService::Options options = Options();
+  options.settings.circuit_breaker.enabled = true;
+  options.settings.circuit_breaker.scope = {.service = false, .method = false, .instance = true};
+  SimulatedService service(std::move(options));
+  service.breaker("@b").Force(BreakerState::kForcedOpen, service.clock().Now());
+  service.breaker("@c").Force(BreakerState::kForcedOpen, service.clock().Now());
+  const int64_t tokens = service.budget()->Balance(service.clock().Now());
+  const SimulatedResult result = service.Call(InTurn({Overloaded(), Answer()}));
+  EXPECT_EQ(result.reason(), reason::kOverloaded);
+  EXPECT_THAT(result.instances, ElementsAre("a"));
+  // What the retry would have cost is given back.
+  EXPECT_EQ(service.budget()->Balance(service.clock().Now()), tokens + 1);
+}
+
+TEST(OverloadTest, ItIsAskedAgainWhenItSaidWhen) {
+  SimulatedService::Options options = Options();
+  options.instances = {"a"};
+  SimulatedService service(std::move(options));
+  const SimulatedResult result =
+      service.Call(InTurn({Overloaded(absl::Milliseconds(70)), Answer()}));
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(result.instances, ElementsAre("a", "a"));
+  EXPECT_THAT(result.waits, ElementsAre(absl::Milliseconds(70)));
+}
+
+// Only the latest word counts.
+TEST(OverloadTest, AFailureAfterwardsIsRetriedAnywhere) {
+  SimulatedService::Options options = Options(/*max_retries=*/3);
+  options.instances = {"a", "b"};
+  SimulatedService service(std::move(options));
+  const SimulatedResult result = service.Call(InTurn({Overloaded(), LostRequest(), Answer()}));
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(result.instances, ElementsAre("a", "b", "a"));
 }
 
 // --- The answer

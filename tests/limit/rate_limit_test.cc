@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "marpc/base/random.h"
 #include "marpc/limit/caller_rates.h"
 #include "marpc/limit/sliding_count.h"
 
@@ -63,6 +64,70 @@ TEST_F(SlidingCountTest, AThreadThatLagsBehindByAWindowIsCountedNow) {
   count.Add(now());
   count.Add(old);
   EXPECT_EQ(count.Sum(now()), 2);
+}
+
+TEST_F(SlidingCountTest, ASumSeesWhatIsCountedOrTakenBackBehindItsLatestBucket) {
+  SlidingCount count(absl::Milliseconds(320));
+  const MonotonicTime early = now();
+  count.Add(early);
+  clock_.Advance(absl::Milliseconds(10));
+  const MonotonicTime late = now();
+  count.Add(late);
+  EXPECT_EQ(count.Sum(late), 2);
+  count.Add(early);  // by a thread that was held up
+  EXPECT_EQ(count.Sum(late), 3);
+  EXPECT_EQ(count.Sum(early), 3);  // and for a thread that is held up
+  count.TakeBack(early);
+  EXPECT_EQ(count.Sum(late), 2);
+  clock_.Advance(absl::Milliseconds(10));
+  EXPECT_EQ(count.Sum(now()), 2);
+  count.Add(now());
+  EXPECT_EQ(count.Sum(late), 2);
+  EXPECT_EQ(count.Sum(now()), 3);
+}
+
+TEST_F(SlidingCountTest, ASumIsWhatCountingOneByOneFinds) {
+  SlidingCount count(absl::Milliseconds(320));
+  SeededRandom random(7);
+  std::vector<MonotonicTime> all;
+  for (int step = 0; step < 20'000; ++step) {
+    clock_.Advance(absl::Milliseconds(random.Below(4)) * (random.Below(500) == 0 ? 200 : 1));
+    // Some come late, by up to three buckets.
+    const MonotonicTime at =
+        now() - absl::Milliseconds(random.Below(4) == 0 ? random.Below(30) : 0);
+    count.Add(at);
+    all.push_back(at);
+    if (random.Below(5) == 0) {
+      count.TakeBack(all.back());
+      all.pop_back();
+    }
+    const int64_t oldest = now().nanos() / 10'000'000 - 32;
+    std::erase_if(all, [&](MonotonicTime one) { return one.nanos() / 10'000'000 < oldest; });
+    ASSERT_EQ(count.Sum(now()), static_cast<int64_t>(all.size())) << step;
+  }
+}
+
+// Of two that take the last call at once, in different buckets too, one sees the other.
+TEST(RateLimitTest, ThreadsThatCrossBucketsNeverTakeMoreThanThereIs) {
+  const Clock& clock = Clock::Real();
+  for (int round = 0; round < 20; ++round) {
+    RateLimit limit(/*rate=*/1'000, absl::Seconds(1));  // buckets of 31 ms
+    std::atomic<int64_t> nanos{clock.Now().nanos()};
+    std::atomic<int> admitted{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 1'000; ++i) {
+          // All of it is within one window, and goes through most of its buckets.
+          const int64_t now = nanos.fetch_add(200'000);
+          if (limit.TryTake(MonotonicTime::FromNanos(now))) ++admitted;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_LE(admitted.load(), limit.calls());
+    EXPECT_GE(admitted.load(), limit.calls() * 9 / 10);
+  }
 }
 
 // Greedy callers at every millisecond: whatever window is looked at, it holds no more than allowed.

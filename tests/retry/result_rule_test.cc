@@ -1,9 +1,11 @@
 #include "marpc/retry/result_rule.h"
 
+#include <memory>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/dynamic_message.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "gtest/gtest.h"
 
@@ -85,6 +87,23 @@ TEST(ResultRuleTest, AMessageOfAnotherTypeNeverMatches) {
   const auto rule = ResultRule::Parse("empty", *FieldDescriptorProto::descriptor());
   ASSERT_TRUE(rule.ok());
   EXPECT_FALSE((*rule)->Matches(google::protobuf::StringValue()));
+}
+
+// All dynamic messages are of one C++ class, whatever their type.
+TEST(ResultRuleTest, KnowsDynamicMessagesApart) {
+  google::protobuf::DynamicMessageFactory factory;
+  const std::unique_ptr<google::protobuf::Message> text(
+      factory.GetPrototype(google::protobuf::StringValue::descriptor())->New());
+  const std::unique_ptr<google::protobuf::Message> number(
+      factory.GetPrototype(google::protobuf::Int64Value::descriptor())->New());
+  const auto rule = ResultRule::Parse("value == 0", *google::protobuf::Int64Value::descriptor());
+  ASSERT_TRUE(rule.ok()) << rule.status();
+  EXPECT_TRUE((*rule)->Matches(*number));
+  EXPECT_FALSE((*rule)->Matches(*text));
+  EXPECT_TRUE((*rule)->Matches(google::protobuf::Int64Value()));
+  EXPECT_FALSE((*rule)->Matches(*text));
+  EXPECT_FALSE((*rule)->Matches(google::protobuf::StringValue()));
+  EXPECT_TRUE((*rule)->Matches(google::protobuf::Int64Value()));
 }
 
 TEST(ResultRuleTest, SaysWhatIsWrong) {

@@ -1,4 +1,5 @@
 // What the studies of docs/performance.md show, with a small fleet.
+#include "bench/herd_policies.h"
 #include "bench/sim/herd_study.h"
 #include "bench/sim/outage_study.h"
 #include "bench/sim/straggler_study.h"
@@ -58,10 +59,10 @@ TEST(StragglerStudy, HedgesCutTheTailForFewRequests) {
 TEST(HerdStudy, TheThrottleKeepsTheFirstOneBackFromBeingOverrun) {
   HerdSettings settings;
   settings.clients = 300;
-  settings.policy = HerdOfNaiveRetries();
+  settings.policy = bench::HerdOfNaiveRetries();
   const HerdResult naive = RunHerd(settings);
   EXPECT_GT(naive.worst_load, 5);
-  settings.policy = HerdWithThrottle();
+  settings.policy = bench::HerdWithThrottle();
   const HerdResult throttled = RunHerd(settings);
   EXPECT_LE(throttled.worst_load, 2);
   EXPECT_GE(throttled.answered_alone, 0.8) << "it does what it can";
