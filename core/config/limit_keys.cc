@@ -107,7 +107,8 @@ std::vector<Key> CallLimitKeys() {
       Define("limit.throttle.enabled", throttle(&T::enabled), TrueOrFalse(), "true",
              "Refuse calls here, by chance, while providers refuse or lose them."),
       Define("limit.throttle.multiplier", throttle(&T::multiplier), Number(1, 100), "1.5",
-             "Calls are let through up to so many times what providers accept."),
+             "Calls are let through up to so many times what providers accept, and at least what "
+             "maxRefusalPercent leaves."),
       Define("limit.throttle.window", throttle(&T::window), Time(absl::Seconds(1), kHour), "1m",
              "The time over which that is counted."),
       Define(

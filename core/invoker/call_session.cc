@@ -66,6 +66,7 @@ Step CallSession::RunFilters(const Moment& moment) {
       return Done(std::move(verdict.status), verdict.answer, moment.now);
     }
     if (verdict.kind == Filter::Verdict::Kind::kFail) {
+      others_words_ = true;
       return FinishUnanswered(std::move(verdict.status), moment.now);
     }
     Step step;
@@ -86,6 +87,7 @@ Step CallSession::RunFilters(const Moment& moment) {
     std::optional<SessionPolicies::Refusal> refusal = own_policies_->Open();
     if (refusal.has_value()) {
       spent_ = !refusal->vetoed;
+      others_words_ = true;
       return FinishUnanswered(std::move(refusal->status), moment.now,
                               /*ask_fallback=*/!refusal->vetoed);
     }

@@ -31,9 +31,9 @@ Step CallSession::RefuseForDegradation(DegradationLevel level, MonotonicTime now
 
 void CallSession::PutInConfiguredWords(absl::Status& status) const {
   const DegradationSettings& settings = policy_->settings.degradation;
-  if (settings.message.empty()) return;
+  if (settings.message.empty() || others_words_) return;
   std::optional<ErrorInfo> info = GetErrorInfo(status);
-  // What a filter of the program's own says, or what is broken in it, is no refusal of marpc's.
+  // What is broken in the program's own code is no refusal of marpc's.
   if (!info.has_value() || info->reason() == reason::kInternal) return;
   absl::Status told(status.code(), settings.message);
   status.ForEachPayload(

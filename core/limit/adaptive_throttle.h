@@ -6,7 +6,8 @@
 // Calls that are refused here are requests, too; so with multiplier 2 the peer sees about twice
 // what it accepts, and finds out by itself when more is possible. As in Envoy's admission control
 // the probability is bounded (max_refusal_percent): after an outage, in which nothing is accepted,
-// it would let through so little that a way back takes a window for each doubling.
+// it would let through so little that what comes grows slowly, by a factor of about e a window.
+// What the bound lets through is more than twice what a peer accepts that is overloaded tenfold.
 #ifndef MARPC_LIMIT_ADAPTIVE_THROTTLE_H_
 #define MARPC_LIMIT_ADAPTIVE_THROTTLE_H_
 

@@ -206,7 +206,9 @@ class FailingFilter final : public Filter {
  public:
   absl::string_view name() const override { return "failing"; }
   Verdict Before(FilterCall&) override {
-    return Verdict::Fail(absl::UnauthenticatedError("log in first"));
+    // What a call of another service has ended with.
+    return Verdict::Fail(
+        FrameworkError(absl::StatusCode::kUnavailable, reason::kNoInstance, "log in later"));
   }
 };
 
@@ -216,7 +218,7 @@ TEST(ConfiguredWordsTest, LeaveWhatAFilterSaysAsItIs) {
   options.settings.degradation.message = "please come back later";
   options.filters = {std::make_shared<FailingFilter>()};
   SimulatedService service(std::move(options));
-  EXPECT_EQ(service.Call(InTurn({Answer()})).status.message(), "log in first");
+  EXPECT_EQ(service.Call(InTurn({Answer()})).status.message(), "log in later");
 }
 
 TEST(ConfiguredWordsTest, LeaveWhatAHandlerSaysAsItIs) {
