@@ -262,7 +262,7 @@ class CallSession {
   std::optional<LastOutcome> last_;
   RetryBudget::Withdrawal withdrawal_;  // of the retry that comes
   bool spent_ = false;                  // ends because nothing more may be tried
-  bool out_of_time_ = false;  // ends because its own time is too short for another attempt
+  bool out_of_time_ = false;   // ends because its own time is too short for another attempt
   bool others_words_ = false;  // the end is a filter's or a policy's of the program's own
   bool done_ = false;
 };

@@ -207,8 +207,8 @@ class FailingFilter final : public Filter {
   absl::string_view name() const override { return "failing"; }
   Verdict Before(FilterCall&) override {
     // What a call of another service has ended with.
-    return Verdict::Fail(
-        FrameworkError(absl::StatusCode::kUnavailable, reason::kNoInstance, "log in later"));
+    return Verdict::Fail(FrameworkError(absl::StatusCode::kUnavailable,
+                                        reason::kNoAvailableInstance, "log in later"));
   }
 };
 
