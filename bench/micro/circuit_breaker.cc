@@ -4,10 +4,17 @@
 //   calls/s of two threads over those of one is how it scales; `closed` is the default kind.
 #include "marpc/circuitbreaker/circuit_breaker.h"
 
-#include <memory>
+#include <malloc.h>
 
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "bench/micro/allocation_count.h"
 #include "benchmark/benchmark.h"
+#include "marpc/base/live_instance.h"
+#include "marpc/base/method.h"
+#include "marpc/circuitbreaker/service_breakers.h"
 
 namespace marpc {
 namespace {
@@ -77,6 +84,28 @@ void Open(benchmark::State& state) {
   if (state.thread_index() == 0) delete breaker;
 }
 
+// The breakers of one method at many instances, made at once.
+void OfInstances(benchmark::State& state) {
+  constexpr int kInstances = 10'000;
+  CircuitBreakerSettings settings;
+  settings.enabled = true;
+  settings.scope = {.service = false, .method = true, .instance = true};
+  std::vector<std::shared_ptr<LiveInstance>> instances;
+  for (int i = 0; i < kInstances; ++i) {
+    instances.push_back(std::make_shared<LiveInstance>(
+        *Endpoint::Parse(absl::StrCat("10.0.", i / 250, ".", i % 250 + 1, ":80"))));
+  }
+  const Method& method = InternMethod({.service = "bench.Echo", .name = "Echo"});
+  for (auto _ : state) {
+    ServiceBreakers breakers("bench.Echo", nullptr);
+    breakers.For(method, settings, CircuitBreakerSettings());
+    const size_t before = mallinfo2().uordblks;
+    benchmark::DoNotOptimize(breakers.ForInstances(instances));
+    state.counters["bytes_per_breaker"] =
+        static_cast<double>(mallinfo2().uordblks - before) / kInstances;
+  }
+}
+
 BENCHMARK_CAPTURE(Closed, faultLimit, FaultLimit)
     ->Name("breaker/closed/faultLimit")
     ->ThreadRange(1, 2)
@@ -97,6 +126,7 @@ BENCHMARK_CAPTURE(Closed, slow, SlowCallRate)
     ->Name("breaker/closed/slowCallRate")
     ->ThreadRange(1, 2)
     ->UseRealTime();
+BENCHMARK(OfInstances)->Name("breaker/10000_instances")->Unit(benchmark::kMillisecond);
 BENCHMARK(Open)->Name("breaker/open")->ThreadRange(1, 2)->UseRealTime();
 
 }  // namespace

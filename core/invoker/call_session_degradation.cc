@@ -19,7 +19,11 @@ bool CallSession::IsMadeAt(DegradationLevel level) const {
 }
 
 Step CallSession::RefuseForDegradation(DegradationLevel level, MonotonicTime now) {
-  if (last_.has_value()) return FinishWithoutRetry(now);
+  if (last_.has_value()) {
+    // Not spent: what was switched off is no reason to leave the peer alone (retry.breaker).
+    GiveBackRetry(now);
+    return FinishWithLast(now);
+  }
   CallCounters& counters = *state().counters;
   counters.refused_by_degradation.fetch_add(1, std::memory_order_relaxed);
   const DegradationSettings& settings = policy_->settings.degradation;

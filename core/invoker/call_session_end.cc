@@ -118,8 +118,8 @@ Step CallSession::FinishUnanswered(absl::Status status, MonotonicTime now, bool 
     if (ask_fallback) PutInConfiguredWords(status);
     return Done(std::move(status), CallReport::Answer::kNone, now);
   }
-  state().counters->fallback_answers.fetch_add(1, std::memory_order_relaxed);
   absl::Status answer = AskFallback(*policy_, *input_.request, status, input_.reply);
+  if (answer.ok()) state().counters->fallback_answers.fetch_add(1, std::memory_order_relaxed);
   return Done(std::move(answer), CallReport::Answer::kFallback, now);
 }
 

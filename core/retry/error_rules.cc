@@ -31,21 +31,6 @@ bool AnyMatches(const std::vector<ErrorMatcher>& matchers, const absl::Status& e
                      [&](const ErrorMatcher& matcher) { return matcher.Matches(error); });
 }
 
-// marpc has refused it, and would again.
-bool IsRefused(const absl::Status& error) {
-  constexpr std::array kFinal = {reason::kCircuitBreakerOpen,
-                                 reason::kCircuitBreakerRampUp,
-                                 reason::kMessageTooLarge,
-                                 reason::kCancelled,
-                                 reason::kClosed,
-                                 reason::kTooManyCalls,
-                                 reason::kRateExceeded,
-                                 reason::kThrottled};
-  const std::optional<ErrorInfo> info = GetErrorInfo(error);
-  return info.has_value() && info->origin() == ErrorInfo::FRAMEWORK &&
-         Contains(kFinal, absl::string_view(info->reason()));
-}
-
 // Before its handler saw it, or with nobody to send it to.
 bool WasTurnedAway(const ErrorInfo& info) {
   return info.reason() == reason::kOverloaded || info.reason() == reason::kRateLimited ||
@@ -150,6 +135,25 @@ ErrorRules ErrorRules::All() { return Retrying(ErrorMatcher::Any()); }
 ErrorRules ErrorRules::IdempotentSafe() { return Retrying(ErrorMatcher::When(WasNotExecuted)); }
 ErrorRules ErrorRules::Transient() { return Retrying(ErrorMatcher::When(IsTransient)); }
 
+bool RefusedForGood(const absl::Status& error) {
+  constexpr std::array kFinal = {reason::kCircuitBreakerOpen,
+                                 reason::kCircuitBreakerRampUp,
+                                 reason::kMessageTooLarge,
+                                 reason::kBadMessage,
+                                 reason::kBadPolicy,
+                                 reason::kCancelled,
+                                 reason::kClosed,
+                                 reason::kTooManyCalls,
+                                 reason::kRateExceeded,
+                                 reason::kThrottled,
+                                 reason::kDegraded,
+                                 reason::kRetrySpent,
+                                 reason::kRetryVetoed};
+  const std::optional<ErrorInfo> info = GetErrorInfo(error);
+  return info.has_value() && info->origin() == ErrorInfo::FRAMEWORK &&
+         Contains(kFinal, absl::string_view(info->reason()));
+}
+
 absl::Status ErrorRules::Validate() const {
   const auto empty = [](const ErrorMatcher& matcher) { return matcher.empty(); };
   if (std::any_of(ignore.begin(), ignore.end(), empty) ||
@@ -165,7 +169,7 @@ ErrorRules::Verdict ErrorRules::Judge(const absl::Status& error, ResultView resu
     const bool again = retry_result(result);
     return {again, again ? Rule::kRetryResult : Rule::kNone};
   }
-  if (IsRefused(error)) return {false, Rule::kRefused};
+  if (RefusedForGood(error)) return {false, Rule::kRefused};
   if (AnyMatches(ignore, error)) return {false, Rule::kIgnore};
   if (AnyMatches(retry, error)) return {true, Rule::kRetry};
   const bool again = retry_error != nullptr && retry_error(error);

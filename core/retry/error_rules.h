@@ -6,8 +6,8 @@
 //                  marpc::ErrorMatcher::Text("deadlock")};
 //   rules.retry_result = marpc::WhenResult<int>([](int rows) { return rows == 0; });
 //
-// In this order: what marpc itself has refused for good (breaker open, message too large,
-// cancelled, consumer closed) is never tried again; ignore wins over retry; retry wins over
+// In this order: what marpc itself has refused for good (RefusedForGood()) is never tried again;
+// ignore wins over retry; retry wins over
 // retry_error; what none of them knows stands. Where there is no error, retry_result alone is
 // asked.
 #ifndef MARPC_RETRY_ERROR_RULES_H_
@@ -25,6 +25,12 @@
 #include "marpc/retry/throwing.h"
 
 namespace marpc {
+
+// True of what a call of marpc's was refused with on this side, where another try would be, too: a
+// breaker is open, a limit is reached, a message is too large, the level of the service leaves the
+// method out, the consumer is closed, the caller has cancelled. Every retry that goes by outcomes
+// asks it first.
+bool RefusedForGood(const absl::Status& error);
 
 // One kind of error. A value; thread-safe where its function is.
 class ErrorMatcher {

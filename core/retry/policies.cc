@@ -35,7 +35,11 @@ class Predicate final : public RetryPolicy {
     return absl::InvalidArgumentError("RetryWhen() was given an empty function");
   }
   RetryVerdict MayTry(RetryContext& context) override {
-    if (context.attempt() == 0 || wanted_(context)) return RetryVerdict::TryAgain();
+    if (context.attempt() == 0) return RetryVerdict::TryAgain();
+    if (RefusedForGood(context.last_error())) {
+      return RetryVerdict::OutcomeStands(std::string(RuleInWords(ErrorRules::Rule::kRefused)));
+    }
+    if (wanted_(context)) return RetryVerdict::TryAgain();
     if (context.last_error().ok()) return RetryVerdict::OutcomeStands("answered");
     return RetryVerdict::OutcomeStands("a non-retriable error");
   }

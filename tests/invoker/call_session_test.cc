@@ -545,6 +545,7 @@ TEST(CallSessionTest, AFallbackThatFailsGivesItsOwnError) {
   };
   SimulatedService service(std::move(options));
   EXPECT_EQ(service.Call(InTurn({LostRequest()})).status, absl::DataLossError("nothing kept"));
+  EXPECT_EQ(service.counters().fallback_answers, 0u) << "it had no answer";
 }
 
 TEST(CallSessionTest, ACancelledCallMakesNoFurtherAttemptAndAsksNoFallback) {

@@ -170,6 +170,19 @@ TEST_F(DegradationInSessionTest, ARetryThatIsDueAfterTheSwitchIsNotMade) {
   EXPECT_THAT(core.instances, SizeIs(2));
 }
 
+// What an operator switches off says nothing of the peer.
+TEST_F(DegradationInSessionTest, ARetryThatTheSwitchForbidsOpensNoSessionBreaker) {
+  options_.settings.retry.max_retries = 5;
+  options_.settings.retry.breaker.enabled = true;
+  Start();
+  Call("Advise", [&](auto&, auto&) {
+    service_->SetLevel(Level::kDegraded);
+    return LostRequest();
+  });
+  service_->SetLevel(Level::kNormal);
+  EXPECT_TRUE(IsMade("Advise"));
+}
+
 TEST_F(DegradationInSessionTest, NoHedgeIsSentAfterTheSwitch) {
   options_.settings.retry.hedging.enabled = true;
   options_.settings.retry.hedging.max_share = 1;

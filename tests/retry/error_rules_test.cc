@@ -122,8 +122,11 @@ TEST(ErrorRulesTest, MatchersFindACauseWhereTheyAreToldTo) {
 TEST(ErrorRulesTest, WhatMarpcRefusesForGoodIsNeverRetried) {
   ErrorRules rules = ErrorRules::All();
   rules.retry_error = [](const absl::Status&) { return true; };
-  for (const absl::string_view reason : {reason::kCircuitBreakerOpen, reason::kMessageTooLarge,
-                                         reason::kCancelled, reason::kClosed}) {
+  for (const absl::string_view reason :
+       {reason::kCircuitBreakerOpen, reason::kCircuitBreakerRampUp, reason::kMessageTooLarge,
+        reason::kBadMessage, reason::kBadPolicy, reason::kCancelled, reason::kClosed,
+        reason::kTooManyCalls, reason::kRateExceeded, reason::kThrottled, reason::kDegraded,
+        reason::kRetrySpent, reason::kRetryVetoed}) {
     EXPECT_EQ(RuleFor(rules, Caused(reason, ErrorInfo::FRAMEWORK)), Rule::kRefused) << reason;
   }
   EXPECT_TRUE(Retries(rules, Caused(reason::kOverloaded, ErrorInfo::FRAMEWORK)));

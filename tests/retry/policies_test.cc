@@ -47,6 +47,26 @@ TEST_F(PoliciesTest, AttemptsCountTheFirstOneAndRetriesDoNot) {
   EXPECT_EQ(Attempts(With({MaxRetries(0)})), 1);
 }
 
+TEST_F(PoliciesTest, WhatMarpcRefusedForGoodIsNotTriedAgainWhateverAPredicateWants) {
+  const auto attempts = [&](const Retry& retry) {
+    int calls = 0;
+    const absl::Status status = retry.Call([&] {
+      ++calls;
+      return FrameworkError(absl::StatusCode::kUnavailable, reason::kCircuitBreakerOpen, "open");
+    });
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    return calls;
+  };
+  EXPECT_EQ(attempts(With({RetryWhen([](const RetryContext&) { return true; }), MaxRetries(3)})),
+            1);
+  EXPECT_EQ(attempts(Retry::OnError().Max(3).Log(nullptr).Using(time_.environment())), 1);
+  EXPECT_EQ(attempts(Retry::WhenStatus(absl::StatusCode::kUnavailable)
+                         .Max(3)
+                         .Log(nullptr)
+                         .Using(time_.environment())),
+            1);
+}
+
 TEST_F(PoliciesTest, NumbersWithoutASenseAreRefusedBeforeAnyCall) {
   for (const auto& policy :
        {MaxAttempts(0), MaxAttempts(-1), MaxRetries(-1), TotalTime(absl::ZeroDuration()), AnyOf({}),
