@@ -26,31 +26,42 @@ class LiveInstance {
 
   // An instance that gave no answer (could not be connected to, broke off, let an attempt time out)
   // is passed over while others are there, for 0.1 s at first and up to 5 s: a dead or hanging node
-  // that the registry still lists must not cost a share of the calls their first attempt. An
-  // answer of its handler or server ends it; a refusal for overload, which says nothing of the
-  // requests that it would take, changes nothing.
+  // that the registry still lists must not cost a share of the calls their first attempt. After
+  // that one attempt finds out for all. An answer of its handler or server ends it; a refusal for
+  // overload, which says nothing of the requests that it would take, changes nothing.
   bool reachable(MonotonicTime now) const {
     return avoid_until_nanos_.load(std::memory_order_relaxed) <= now.nanos();
   }
-  // True when it had been reachable until now.
+  // True when it had been reachable until now. Many attempts that hang at once are one failure.
   bool OnUnreachable(MonotonicTime now) {
-    int before = failures_in_row_.load(std::memory_order_relaxed);
+    int before = trials_.load(std::memory_order_relaxed);
     do {
       if (before == kRetired) return false;
-    } while (
-        !failures_in_row_.compare_exchange_weak(before, before + 1, std::memory_order_relaxed));
-    const absl::Duration pause =
-        std::min(absl::Milliseconds(100) * (1 << std::min(before, 6)), absl::Seconds(5));
-    if (before == 0) unreachable_since_nanos_.store(now.nanos(), std::memory_order_relaxed);
-    avoid_until_nanos_.store((now + pause).nanos(), std::memory_order_relaxed);
-    return before == 0;
+      if (before > 0) {
+        avoid_until_nanos_.store((now + Pause(before)).nanos(), std::memory_order_relaxed);
+        return false;
+      }
+    } while (!trials_.compare_exchange_weak(before, 1, std::memory_order_relaxed));
+    unreachable_since_nanos_.store(now.nanos(), std::memory_order_relaxed);
+    avoid_until_nanos_.store((now + Pause(1)).nanos(), std::memory_order_relaxed);
+    return true;
+  }
+  // An attempt goes to it. Where it is unreachable, the others pass it over until this one has its
+  // answer, or for twice as long as the last time.
+  void OnAttempt(MonotonicTime now) {
+    int before = trials_.load(std::memory_order_relaxed);
+    do {
+      if (before <= 0) return;
+    } while (!trials_.compare_exchange_weak(before, std::min(before + 1, kMostTrials),
+                                            std::memory_order_relaxed));
+    avoid_until_nanos_.store((now + Pause(before + 1)).nanos(), std::memory_order_relaxed);
   }
   // It answered, or the registry says that it is (back) there. True when it had been unreachable.
   bool OnReachable() {
-    int before = failures_in_row_.load(std::memory_order_relaxed);
+    int before = trials_.load(std::memory_order_relaxed);
     do {
       if (before <= 0) return false;
-    } while (!failures_in_row_.compare_exchange_weak(before, 0, std::memory_order_relaxed));
+    } while (!trials_.compare_exchange_weak(before, 0, std::memory_order_relaxed));
     avoid_until_nanos_.store(0, std::memory_order_relaxed);
     return true;
   }
@@ -68,8 +79,8 @@ class LiveInstance {
     }
   }
   // It is no longer listed: what calls that are still under way find out no longer counts, and the
-  // two above answer false from now on. True when it had been unreachable.
-  bool Retire() { return failures_in_row_.exchange(kRetired, std::memory_order_relaxed) > 0; }
+  // three above change nothing from now on. True when it had been unreachable.
+  bool Retire() { return trials_.exchange(kRetired, std::memory_order_relaxed) > 0; }
 
   // True once in ten seconds: for messages, which an instance that comes and goes would flood.
   bool TakeNotice(MonotonicTime now) {
@@ -101,11 +112,18 @@ class LiveInstance {
  private:
   static constexpr int kOvertakenTooOften = 5;
   static constexpr int kRetired = std::numeric_limits<int>::min();
+  static constexpr int kMostTrials = 7;
+
+  static absl::Duration Pause(int trials) {
+    return std::min(absl::Milliseconds(100) * (1 << (std::min(trials, kMostTrials) - 1)),
+                    absl::Seconds(5));
+  }
 
   const Endpoint endpoint_;
   std::atomic<int64_t> avoid_until_nanos_{0};
   std::atomic<int64_t> unreachable_since_nanos_{0};
-  std::atomic<int> failures_in_row_{0};
+  // Attempts since it was reachable, the one that found out included; 0: it is reachable.
+  std::atomic<int> trials_{0};
   std::atomic<int> overtaken_in_row_{0};
   std::atomic<int64_t> next_notice_nanos_{std::numeric_limits<int64_t>::min()};
   std::atomic<int64_t> in_use_since_nanos_{0};

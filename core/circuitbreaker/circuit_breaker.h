@@ -130,6 +130,12 @@ class CircuitBreaker {
     return MonotonicTime::FromNanos(admits_from_.load(std::memory_order_acquire));
   }
 
+  // It would admit a call, and only to find out how the peer is.
+  bool IsDueForProbe(MonotonicTime now) const {
+    const BreakerState at = state();
+    return (at == BreakerState::kOpen || at == BreakerState::kHalfOpen) && MayAdmit(now);
+  }
+
   // It neither refuses nor ramps up: TryAcquire() would admit any number of calls.
   bool AdmitsAll() const { return AdmitsAll(word_.load(std::memory_order_acquire)); }
 

@@ -54,6 +54,10 @@ class InstanceBreakers final : public InstanceGate {
     const CircuitBreaker* breaker = Of(instance);
     return breaker == nullptr || breaker->MayAdmit(now);
   }
+  bool IsToBeProbed(const LiveInstance* instance, MonotonicTime now) const override {
+    const CircuitBreaker* breaker = Of(instance);
+    return breaker != nullptr && breaker->IsDueForProbe(now);
+  }
   // False: MayTake() is true of all.
   bool AnyRefuses() const { return tally_->refusing.load(std::memory_order_relaxed) > 0; }
   // Does none of them admit a call? Then until when; infinite where it is not time that decides.

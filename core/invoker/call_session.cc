@@ -177,6 +177,9 @@ Step CallSession::Begin(InFlight attempt, MonotonicTime now) {
       hedges_made_ < policy_->hedging->max_hedges()) {
     step.hedge_at = now + policy_->hedging->Delay(now);
   }
+  if (state().counters->unreachable_instances.load(std::memory_order_relaxed) > 0) {
+    attempt.instance->OnAttempt(now);
+  }
   in_flight_.push_back(attempt);
   if (own_policies_ != nullptr) own_policies_->OnAttempt(attempt.number, step.deadline);
   return step;

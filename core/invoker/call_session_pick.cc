@@ -19,6 +19,9 @@ class BothGates final : public InstanceGate {
   bool MayTake(const LiveInstance* instance, MonotonicTime now) const override {
     return a_.MayTake(instance, now) && b_.MayTake(instance, now);
   }
+  bool IsToBeProbed(const LiveInstance* instance, MonotonicTime now) const override {
+    return a_.IsToBeProbed(instance, now) || b_.IsToBeProbed(instance, now);
+  }
 
  private:
   const InstanceGate& a_;

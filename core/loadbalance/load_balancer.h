@@ -26,6 +26,11 @@ class InstanceGate {
  public:
   virtual ~InstanceGate() = default;
   virtual bool MayTake(const LiveInstance* instance, MonotonicTime now) const = 0;
+  // It may, and to find out how it is: that it gave no answer the last time is no reason to pass it
+  // over.
+  virtual bool IsToBeProbed(const LiveInstance* /*instance*/, MonotonicTime /*now*/) const {
+    return false;
+  }
 };
 
 struct PickQuery {
@@ -49,7 +54,8 @@ struct PickQuery {
     return std::find(tried.begin(), tried.end(), instance) != tried.end();
   }
   bool Reachable(const LiveInstance* instance) const {
-    return !any_unreachable || instance->reachable(now);
+    return !any_unreachable || instance->reachable(now) ||
+           (gate != nullptr && gate->IsToBeProbed(instance, now));
   }
   // False of a turn that an instance in its slow start leaves to another. For balancers that give
   // turns; those that draw go by SlowStart::Share().

@@ -322,6 +322,7 @@ TEST_F(DegradationTest, AWordOnOneServiceLeavesOthersAlone) {
 
 TEST_F(DegradationTest, AServiceThatNobodyKnowsIsToldWithTheNearestName) {
   StartFromYaml({server_.endpoint()}, {});
+  EXPECT_EQ(ReasonOfAsking(), "OK");
   const absl::Status status = consumer_->SetDegradation("demo.HeloService", Level::kDegraded);
   EXPECT_TRUE(absl::IsNotFound(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("did you mean 'demo.HelloService'?"));

@@ -194,7 +194,7 @@ TEST_F(HealthTest, AnOpenBreakerOfAnInstanceClosesWithoutTraffic) {
   HealthServer a, b;
   StartFromYaml(
       {a.endpoint(), b.endpoint()},
-      {"circuitbreaker: {enabled: true, scope: instance, faultLimit: 2, activeProbe: true, "
+      {"circuitbreaker: {enabled: true, scope: instance, faultLimit: 1, activeProbe: true, "
        "halfOpenInitialDelay: 100ms, halfOpenDelay: 100ms, halfOpenProbeTimeout: 1h}",
        "healthCheck: {timeout: 5s}"});
   const demo::HelloServiceClient client(*consumer_);

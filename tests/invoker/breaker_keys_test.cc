@@ -190,6 +190,7 @@ TEST(BreakerKeys, NoKeyIsLeftOut) {
   for (const Key& key : Keys()) {
     if (!absl::StartsWith(key.name, "circuitbreaker.")) continue;
     const std::string leaf = key.name.substr(key.name.rfind('.') + 1);
+    if (leaf == "activeProbe") continue;  // acts on no call: tests/invoker/health_test.cc
     EXPECT_TRUE(tried.contains(leaf)) << key.name;
   }
 }

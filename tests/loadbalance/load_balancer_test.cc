@@ -181,24 +181,6 @@ TEST_F(RoundRobinTest, AnOutageOfManyDoesNotMakeAPickCostMore) {
   EXPECT_EQ(Picks(*picker, 1)[0], "i0");
 }
 
-TEST(LiveInstanceTest, IsAvoidedForLongerTheMoreOftenItIsUnreachable) {
-  LiveInstance instance(Endpoint::Parse("a:1").value());
-  std::vector<absl::Duration> pauses;
-  for (int i = 0; i < 9; ++i) {
-    instance.OnUnreachable(kNow);
-    absl::Duration pause;
-    while (!instance.reachable(kNow + pause)) pause += absl::Milliseconds(100);
-    pauses.push_back(pause);
-  }
-  EXPECT_THAT(pauses, ElementsAre(absl::Milliseconds(100), absl::Milliseconds(200),
-                                  absl::Milliseconds(400), absl::Milliseconds(800),
-                                  absl::Milliseconds(1600), absl::Milliseconds(3200),
-                                  absl::Seconds(5), absl::Seconds(5), absl::Seconds(5)));
-  EXPECT_TRUE(instance.OnReachable());
-  EXPECT_TRUE(instance.reachable(kNow));
-  EXPECT_FALSE(instance.OnReachable());
-}
-
 TEST(MakeLoadBalancerTest, KnowsItsOwnAndNamesThemWhereTheNameIsUnknown) {
   SeededRandom random(1);
   for (const std::string& name : BuiltInLoadBalancers()) {

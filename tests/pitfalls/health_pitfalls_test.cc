@@ -35,7 +35,7 @@ TEST(HealthPitfalls, WithTheShareOfEjectionsUsedUpAnInstanceThatDoesNotServeStil
   ServiceSettings& service = settings.service_defaults;
   service.outlier.enabled = true;
   service.outlier.eject_on = {.consecutive_errors = true, .success_rate = false};
-  service.outlier.consecutive_errors.threshold = 2;
+  service.outlier.consecutive_errors.threshold = 1;
   service.outlier.max_ejection_percent = 10;
   service.outlier.interval = absl::Hours(1);
   service.outlier.base_ejection_time = absl::Hours(1);

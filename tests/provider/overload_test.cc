@@ -163,7 +163,8 @@ TEST(Overload, AnAsynchronousCallWaitsWithoutAThread) {
 TEST(Overload, AThrottleRefusesHereWhatAProviderRefusesAnyway) {
   Gate gate;
   Node node(Node::Behind(gate), ProviderWith("maxConcurrent: 1"));
-  Caller caller(Calling(node, "limit: {throttle: {enabled: true, window: 1h}}"));
+  Caller caller(
+      Calling(node, "limit: {throttle: {enabled: true, window: 1h, maxRefusalPercent: 100}}"));
   std::thread holder([&] { EXPECT_TRUE(caller.Delay().ok()); });
   ASSERT_TRUE(gate.WaitForArrivals(1));
   int overloaded = 0;
