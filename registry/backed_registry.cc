@@ -10,6 +10,13 @@
 #include "marpc/registry/registry_handles.h"
 
 namespace marpc {
+
+absl::Status Registry::SetDirective(absl::string_view service, absl::string_view key,
+                                    absl::string_view) {
+  return absl::UnimplementedError(
+      absl::StrCat("this registry holds no directives: ", key, " of ", service, " is not set"));
+}
+
 namespace {
 
 using Connection = RegistryState::Connection;
@@ -104,7 +111,7 @@ void BackedRegistry::WithdrawOnLoop(const std::shared_ptr<Entry>& entry,
   });
 }
 
-// --- marks
+// --- marks and directives
 
 absl::Status BackedRegistry::SetGray(absl::string_view service, const Endpoint& endpoint,
                                      bool gray) {
@@ -121,6 +128,16 @@ absl::Status BackedRegistry::ClearGray(absl::string_view service) {
   if (absl::Status status = CheckServiceName(service); !status.ok()) return status;
   return RunOperation([this, service = std::string(service)](Backend::Done done) {
     backend_->ClearGray(service, std::move(done));
+  });
+}
+
+absl::Status BackedRegistry::SetDirective(absl::string_view service, absl::string_view key,
+                                          absl::string_view value) {
+  if (absl::Status status = CheckServiceName(service); !status.ok()) return status;
+  if (absl::Status status = CheckDirective(key, value); !status.ok()) return status;
+  return RunOperation([this, service = std::string(service), key = std::string(key),
+                       value = std::string(value)](Backend::Done done) {
+    backend_->SetDirective(service, key, value, std::move(done));
   });
 }
 

@@ -48,6 +48,8 @@ class BackedRegistry final : public Registry,
                                                           Listener listener) override;
   absl::Status SetGray(absl::string_view service, const Endpoint& endpoint, bool gray) override;
   absl::Status ClearGray(absl::string_view service) override;
+  absl::Status SetDirective(absl::string_view service, absl::string_view key,
+                            absl::string_view value) override;
   RegistryState state() const override;
   void Close() override;
 
@@ -57,13 +59,14 @@ class BackedRegistry final : public Registry,
   using EntryKey = std::pair<std::string, Endpoint>;
 
   struct Service {
-    explicit Service(ServiceView view) : view(std::move(view)) {}
+    Service(ServiceView view, bool passing) : view(std::move(view)), passing(passing) {}
     ServiceView view;
+    const bool passing;  // of the moment alone: IsConsumersList()
     std::vector<std::shared_ptr<Fanout::Slot>> slots;
     EventLoop::TimerId change_timer = 0;
     bool write_due = false;
   };
-  // A change of marks that waits for a connection.
+  // A change of marks or directives that waits for a connection.
   struct Operation {
     std::function<void(Backend::Done)> run;
     std::shared_ptr<Outcome> outcome;

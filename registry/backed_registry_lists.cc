@@ -1,5 +1,6 @@
 // What consumers are told: the part of BackedRegistry about subscriptions.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,8 +42,12 @@ void BackedRegistry::AddSlot(const std::string& name, std::shared_ptr<Fanout::Sl
     }
     return;
   }
-  Service& service =
-      services_.emplace(name, ServiceView(name, options_.view, store_.Read(name))).first->second;
+  // Who calls a service now is nothing to hold on to, nor to know of in the next process.
+  const bool passing = IsConsumersList(name);
+  const ServiceView::Options hold_nothing = {absl::ZeroDuration(), absl::ZeroDuration()};
+  ServiceView view(name, passing ? hold_nothing : options_.view,
+                   passing ? std::nullopt : store_.Read(name));
+  Service& service = services_.try_emplace(name, std::move(view), passing).first->second;
   service.slots.push_back(std::move(slot));
   backend_->Watch(name);
   loop_->After(std::min(kFirstAnswer, options_.connect_timeout / 2), [this, name] {
@@ -100,7 +105,7 @@ void BackedRegistry::ScheduleChange(const std::string& name, Service& service) {
 }
 
 void BackedRegistry::ScheduleWrite(const std::string& name, Service& service) {
-  if (!service.write_due || !store_.enabled()) return;
+  if (!service.write_due || !store_.enabled() || service.passing) return;
   loop_->After(kWriteDelay, [this, name] {
     const auto found = services_.find(name);
     if (found != services_.end()) WriteSnapshot(found->second);
@@ -108,7 +113,7 @@ void BackedRegistry::ScheduleWrite(const std::string& name, Service& service) {
 }
 
 void BackedRegistry::WriteSnapshot(Service& service) {
-  if (!service.write_due || !store_.enabled()) return;
+  if (!service.write_due || !store_.enabled() || service.passing) return;
   service.write_due = false;
   const absl::Status status = store_.Write(*service.view.current());
   if (!status.ok())

@@ -26,6 +26,7 @@ struct Reading {
   // In any order, no endpoint twice.
   std::vector<Instance> instances;
   std::set<Endpoint> gray_marks;
+  Directives directives;
   // The owners that took their entries away themselves, or are known for certain to be dead. At
   // least those of the last hour.
   std::set<std::string> left;
@@ -87,6 +88,11 @@ class Backend {
   virtual void SetGray(const std::string& service, const Endpoint& endpoint, bool gray,
                        Done done) = 0;
   virtual void ClearGray(const std::string& service, Done done) = 0;
+
+  // Sets one directive, or removes it where `value` is empty, and leaves the others as they are,
+  // whoever else changes them meanwhile. As SetGray().
+  virtual void SetDirective(const std::string& service, const std::string& key,
+                            const std::string& value, Done done) = 0;
 
   // Called last; ends everything, and reports nothing any more. Must not wait for a peer.
   virtual void Stop() = 0;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -18,6 +19,7 @@ namespace {
 
 // A component of a path is at most 255 bytes long on every file system that matters.
 constexpr size_t kMaxNameBytes = 240;
+constexpr char kConsumersList[] = "--consumers";
 constexpr uint32_t kMaxWeight = 1'000'000;
 
 }  // namespace
@@ -185,6 +187,12 @@ absl::Status CheckInstance(absl::string_view service, const Instance& instance) 
   }
   return absl::OkStatus();
 }
+
+std::string ConsumersListOf(absl::string_view service) {
+  return absl::StrCat(service, kConsumersList);
+}
+
+bool IsConsumersList(absl::string_view name) { return absl::EndsWith(name, kConsumersList); }
 
 std::string NewOwner() {
   char host[65] = {};

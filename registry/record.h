@@ -41,6 +41,11 @@ absl::StatusOr<Endpoint> DecodeEndpointName(absl::string_view name);
 absl::Status CheckServiceName(absl::string_view service);
 absl::Status CheckInstance(absl::string_view service, const Instance& instance);
 
+// Where the consumers of a service enter themselves, for each other:
+// "demo.HelloService--consumers", which is no name that a .proto can give.
+std::string ConsumersListOf(absl::string_view service);
+bool IsConsumersList(absl::string_view name);
+
 // A name for one registration, unlike every other: host, process, time and chance.
 std::string NewOwner();
 

@@ -25,6 +25,7 @@
 #include "marpc/base/endpoint.h"
 #include "marpc/base/instance.h"
 #include "marpc/config/settings.h"
+#include "marpc/registry/directives.h"
 
 namespace marpc {
 
@@ -36,6 +37,8 @@ struct ServiceSnapshot {
   // Endpoints marked gray at runtime, for the whole cluster. May name instances that are not (or no
   // longer) there.
   std::set<Endpoint> gray_marks;
+  // What operators have said about the service, for the whole cluster.
+  Directives directives;
   // Until when the registry is known to have said so: for kRegistry, when the list became what it
   // is, and it holds still; for kKept, when the registry was lost or stopped saying so; for kDisk,
   // when the list was written.
@@ -104,6 +107,13 @@ class Registry {
   // service. Waits for the registry's word for at most its connect timeout.
   virtual absl::Status SetGray(absl::string_view service, const Endpoint& endpoint, bool gray) = 0;
   virtual absl::Status ClearGray(absl::string_view service) = 0;
+
+  // Says something about the service to all of its consumers, until it is taken back:
+  // registry/directives.h. An empty value takes it back. Waits as SetGray() does. InvalidArgument
+  // for what no registry can hold, or beyond the 64 KiB that a service has for all of them;
+  // Unimplemented where there is no one to tell.
+  virtual absl::Status SetDirective(absl::string_view service, absl::string_view key,
+                                    absl::string_view value);
 
   virtual RegistryState state() const = 0;
 

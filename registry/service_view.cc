@@ -32,12 +32,14 @@ ServiceView::Published ServiceView::OnReading(Reading reading, MonotonicTime now
   lost_ = false;
   read_ = std::move(reading.instances);
   gray_marks_ = std::move(reading.gray_marks);
+  directives_ = std::move(reading.directives);
   confirmed_at_ = now;
   return Publish(held_.empty() ? ServiceSnapshot::Source::kRegistry
                                : ServiceSnapshot::Source::kKept);
 }
 
 void ServiceView::Hold(const Reading& reading, MonotonicTime now) {
+  if (options_.empty_protection <= absl::ZeroDuration()) return;
   const bool was_holding = !held_.empty() && now < hold_until_;
   if (!was_holding) held_.clear();
   // Only lists that cannot be believed add to what is held; in between, a vanished entry has
@@ -90,6 +92,7 @@ bool ServiceView::UseStored(MonotonicTime now) {
   read_ = std::move(stored_->instances);
   SortByEndpoint(read_);
   gray_marks_ = std::move(stored_->gray_marks);
+  directives_ = std::move(stored_->directives);
   confirmed_at_ = now - stored_->age;
   from_disk_ = true;
   stored_.reset();
@@ -111,10 +114,12 @@ ServiceView::Published ServiceView::Publish(ServiceSnapshot::Source source) {
   snapshot->instances.insert(snapshot->instances.end(), held_.begin(), held_.end());
   SortByEndpoint(snapshot->instances);
   snapshot->gray_marks = gray_marks_;
+  snapshot->directives = directives_;
   snapshot->confirmed_at = confirmed_at_;
   snapshot->source = source;
   if (current_ != nullptr && current_->instances == snapshot->instances &&
-      current_->gray_marks == snapshot->gray_marks && current_->source == snapshot->source) {
+      current_->gray_marks == snapshot->gray_marks &&
+      current_->directives == snapshot->directives && current_->source == snapshot->source) {
     return nullptr;
   }
   current_ = std::move(snapshot);

@@ -22,6 +22,7 @@ struct StoredList {
   std::set<Endpoint> gray_marks;
   // How long ago; the wall clock's business, so not to be relied on.
   absl::Duration age;
+  Directives directives = {};
 };
 
 // The rules:
@@ -41,7 +42,7 @@ struct StoredList {
 class ServiceView {
  public:
   struct Options {
-    absl::Duration empty_protection = absl::Minutes(10);
+    absl::Duration empty_protection = absl::Minutes(10);  // 0: nothing is held
     absl::Duration regroup = absl::Seconds(10);
   };
   using Published = std::shared_ptr<const ServiceSnapshot>;
@@ -80,6 +81,7 @@ class ServiceView {
   std::vector<Instance> read_;  // the last reading
   std::vector<Instance> held_;  // of earlier ones, and not in the last
   std::set<Endpoint> gray_marks_;
+  Directives directives_;
   MonotonicTime hold_until_ = MonotonicTime::InfiniteFuture();
   MonotonicTime confirmed_at_;
   Published current_;

@@ -36,6 +36,7 @@ absl::StatusOr<StoredList> Parse(absl::string_view service, const std::string& t
     absl::StatusOr<Endpoint> endpoint = Endpoint::Parse(mark);
     if (endpoint.ok()) stored.gray_marks.insert(*std::move(endpoint));
   }
+  stored.directives.insert(list.directives().begin(), list.directives().end());
   stored.age =
       std::max(absl::ZeroDuration(), absl::Now() - absl::FromUnixMillis(list.saved_at_unix_ms()));
   return stored;
@@ -58,6 +59,7 @@ absl::Status SnapshotStore::Write(const ServiceSnapshot& snapshot) const {
     *list.add_instances() = ToRecord(snapshot.service, instance, 0);
   }
   for (const Endpoint& mark : snapshot.gray_marks) list.add_gray_marks(mark.ToString());
+  list.mutable_directives()->insert(snapshot.directives.begin(), snapshot.directives.end());
   list.set_saved_at_unix_ms(absl::ToUnixMillis(absl::Now()));
   std::string json;
   google::protobuf::util::JsonPrintOptions options;

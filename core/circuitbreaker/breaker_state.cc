@@ -38,6 +38,8 @@ absl::string_view BreakerReasonName(BreakerReason reason) {
       return "probesFailed";
     case BreakerReason::kUndecided:
       return "undecided";
+    case BreakerReason::kShared:
+      return "shared";
     case BreakerReason::kWaitOver:
       return "waitOver";
     case BreakerReason::kProbesSucceeded:

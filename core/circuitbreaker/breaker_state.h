@@ -30,6 +30,8 @@ enum class BreakerReason : uint8_t {
   // ... by its probes
   kProbesFailed,
   kUndecided,  // half_open_time_limit is over
+  // ... by what others met: OpenByOthers()
+  kShared,
   // It half-opened, or closed without probes
   kWaitOver,
   // It closed

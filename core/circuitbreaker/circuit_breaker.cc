@@ -14,7 +14,9 @@ bool JudgesSlowCalls(const BreakerRules& rules) {
   return rules.trip_on.slow_call_rate || rules.slow_calls_fail;
 }
 
-BreakerState InitialState(const BreakerRules& rules) {
+}  // namespace
+
+BreakerState CircuitBreaker::InitialState(const BreakerRules& rules) {
   switch (rules.initial_state) {
     case BreakerInitialState::kClosed:
       return BreakerState::kClosed;
@@ -27,8 +29,6 @@ BreakerState InitialState(const BreakerRules& rules) {
   }
   return BreakerState::kClosed;
 }
-
-}  // namespace
 
 CircuitBreaker::CircuitBreaker(const BreakerRules& rules, Listener listener, RandomSource* random)
     : CircuitBreaker(std::make_shared<const BreakerRules>(rules), std::move(listener), random) {}

@@ -94,6 +94,8 @@ class CircuitBreaker {
   using Transition = BreakerTransition;
   using Listener = std::function<void(const Transition&)>;
 
+  // What a breaker with these rules begins in.
+  static BreakerState InitialState(const BreakerRules& rules);
   // What is wrong with `rules`, if anything.
   static absl::Status Validate(const BreakerRules& rules);
 
@@ -146,6 +148,12 @@ class CircuitBreaker {
   void OnNewPeer(MonotonicTime now);
   // To any state, at once and with nothing counted.
   void Force(BreakerState state, MonotonicTime now);
+  // Before its first call: begins in `state`, whatever the rules say. No transition, and told to
+  // nobody.
+  void BeginIn(BreakerState state);
+  // Opens it if it is CLOSED, with the reason kShared: others have met what would open it. It
+  // waits, probes and closes as ever. False: it was in another state.
+  bool OpenByOthers(MonotonicTime now);
   // Makes the transitions that time alone has brought, for those who watch.
   void CatchUp(MonotonicTime now);
 

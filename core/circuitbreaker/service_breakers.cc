@@ -95,8 +95,14 @@ std::shared_ptr<CircuitBreaker> ServiceBreakers::Make(BreakerRules rules, const 
       rules, [name, listener = listener_](const CircuitBreaker::Transition& transition) {
         if (*listener != nullptr) (*listener)(name, transition);
       });
+  Begin(*breaker, name);
   named_.emplace_back(name, breaker);
   return breaker;
+}
+
+void ServiceBreakers::Begin(CircuitBreaker& breaker, const std::string& name) const {
+  const auto found = begin_in_.find(name);
+  if (found != begin_in_.end()) breaker.BeginIn(found->second);
 }
 
 int ServiceBreakers::NewGroup(const CircuitBreakerSettings& settings, std::string name) {
@@ -119,9 +125,9 @@ std::shared_ptr<ServiceBreakers::OfInstance> ServiceBreakers::MakeForInstance(
     std::shared_ptr<const ProbeAt> probe_at;
     std::string name;
   };
-  auto told = std::make_shared<const Told>(
-      Told{group->tally, group->listener, on_back_, probe_at_,
-           absl::StrCat(group->name, "@", made->instance->endpoint().ToString())});
+  const std::string name = absl::StrCat(group->name, "@", made->instance->endpoint().ToString());
+  auto told =
+      std::make_shared<const Told>(Told{group->tally, group->listener, on_back_, probe_at_, name});
   // The breaker lives in what it would keep alive.
   made->breaker = std::make_shared<CircuitBreaker>(
       group->rules, [told = std::move(told), made = std::weak_ptr<OfInstance>(made)](
@@ -137,6 +143,7 @@ std::shared_ptr<ServiceBreakers::OfInstance> ServiceBreakers::MakeForInstance(
         }
         if (*told->listener != nullptr) (*told->listener)(told->name, transition);
       });
+  Begin(*made->breaker, name);
   made->Count(Refuses(made->breaker->state()), *group->tally);
   return made;
 }

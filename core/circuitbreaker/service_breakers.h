@@ -3,6 +3,7 @@
 #define MARPC_CIRCUITBREAKER_SERVICE_BREAKERS_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -57,6 +58,11 @@ class ServiceBreakers {
   // One a group, of those that the last list has.
   std::vector<std::shared_ptr<CircuitBreaker>> Of(const LiveInstance* instance) const;
 
+  // The breakers of these names that are made from now on begin in these states, whatever their
+  // rules say.
+  using States = std::map<std::string, BreakerState, std::less<>>;
+  void BeginIn(States states) { begin_in_ = std::move(states); }
+
   using Named = std::pair<std::string, std::shared_ptr<CircuitBreaker>>;
   // In the order of their names.
   std::vector<Named> All() const;
@@ -65,6 +71,7 @@ class ServiceBreakers {
   struct Group;
   struct OfInstance;
   std::shared_ptr<CircuitBreaker> Make(BreakerRules rules, const std::string& name);
+  void Begin(CircuitBreaker& breaker, const std::string& name) const;
   int NewGroup(const CircuitBreakerSettings& settings, std::string name);
   std::shared_ptr<OfInstance> MakeForInstance(const std::shared_ptr<Group>& group,
                                               std::shared_ptr<LiveInstance> instance) const;
@@ -76,6 +83,7 @@ class ServiceBreakers {
   std::shared_ptr<CircuitBreaker> service_breaker_;
   int service_group_ = -1;
   std::vector<std::shared_ptr<Group>> groups_;
+  States begin_in_;
   std::vector<Named> named_;  // of services and methods
 };
 

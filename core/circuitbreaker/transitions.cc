@@ -73,6 +73,22 @@ void CircuitBreaker::Force(BreakerState state, MonotonicTime now) {
   Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { Enter(state, BreakerReason::kForced, now); });
 }
 
+void CircuitBreaker::BeginIn(BreakerState state) {
+  PlainMutexLock lock(&mutex_);
+  word_.store(generation() << kGenerationShift | static_cast<uint64_t>(state),
+              std::memory_order_release);
+  UpdateAdmitsFrom();
+}
+
+bool CircuitBreaker::OpenByOthers(MonotonicTime now) {
+  bool opens = false;
+  Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    opens = state() == BreakerState::kClosed;
+    if (opens) Enter(BreakerState::kOpen, BreakerReason::kShared, now);
+  });
+  return opens;
+}
+
 void CircuitBreaker::CatchUp(MonotonicTime now) {
   Locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (slow_ != nullptr && now >= slow_->due()) CountSlowCalls(now);

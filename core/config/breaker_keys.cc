@@ -172,6 +172,24 @@ std::vector<Key> HalfOpenKeys() {
   };
 }
 
+// Of a service.
+std::vector<Key> SharedKeys() {
+  using B = SharedBreakerSettings;
+  const auto of = [](auto B::*member) { return At(&ServiceSettings::shared_breakers, member); };
+  return {
+      Define("circuitbreaker.shared.enabled", of(&B::enabled), TrueOrFalse(), "true",
+             "Tell the service's other consumers which breakers are open here, through the "
+             "registry, and open those that enough of them have opened."),
+      Define("circuitbreaker.shared.quorum", of(&B::quorum), Whole<int>(1, 100), "30",
+             "How many of the consumers that is, in percent."),
+      Define("circuitbreaker.shared.minConsumers", of(&B::min_consumers), Whole<int>(1, 100'000),
+             "3", "And at least so many, however few there are."),
+      Define("circuitbreaker.shared.writeInterval", of(&B::write_interval),
+             Time(absl::Milliseconds(100), kHour), "5s",
+             "At most one write to the registry in so long."),
+  };
+}
+
 // The keys that a scope may have of its own, below circuitbreaker.method or
 // circuitbreaker.instance.
 std::vector<Key> OverrideKeys(const std::string& scope, BreakerOverrides S::*overrides) {
@@ -209,8 +227,8 @@ std::vector<Key> OverrideKeys(const std::string& scope, BreakerOverrides S::*ove
 std::vector<Key> BreakerKeys() {
   std::vector<Key> all;
   for (std::vector<Key> keys :
-       {ScopeKeys(), FailureKeys(), RateKeys(), HalfOpenKeys(), OverrideKeys("method", &S::method),
-        OverrideKeys("instance", &S::instance)}) {
+       {ScopeKeys(), FailureKeys(), RateKeys(), HalfOpenKeys(), SharedKeys(),
+        OverrideKeys("method", &S::method), OverrideKeys("instance", &S::instance)}) {
     std::move(keys.begin(), keys.end(), std::back_inserter(all));
   }
   return all;

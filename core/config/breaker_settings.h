@@ -134,6 +134,19 @@ struct CircuitBreakerSettings : BreakerRules {
   friend bool operator==(const CircuitBreakerSettings&, const CircuitBreakerSettings&) = default;
 };
 
+// How the consumers of a service tell each other which of their breakers are open.
+struct SharedBreakerSettings {
+  bool enabled = false;
+  // A breaker opens when this many percent of the consumers have opened theirs of that name by
+  // what they met themselves, and at least min_consumers of them.
+  int quorum = 50;
+  int min_consumers = 2;
+  // What one consumer has to say of one service is written at most once in so long.
+  absl::Duration write_interval = absl::Seconds(1);
+
+  friend bool operator==(const SharedBreakerSettings&, const SharedBreakerSettings&) = default;
+};
+
 }  // namespace marpc
 
 #endif  // MARPC_CONFIG_BREAKER_SETTINGS_H_

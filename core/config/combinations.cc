@@ -268,6 +268,15 @@ std::vector<std::string> Warnings(const Settings& settings) {
   if (!settings.registry.static_instances.empty() && settings.registry.address != "static:") {
     warnings.push_back("registry.static has no effect: it is read when registry.address is static");
   }
+  const bool shares =
+      std::any_of(settings.services.begin(), settings.services.end(),
+                  [](auto& one) { return one.second.service.shared_breakers.enabled; });
+  if ((shares || settings.service_defaults.shared_breakers.enabled) &&
+      settings.registry.address == "static:") {
+    warnings.push_back(
+        "circuitbreaker.shared has no effect: consumers do not see each other in a static: "
+        "registry");
+  }
   const BackoffSettings& top = settings.method_defaults.retry.backoff;
   WarnOfNoWait("", top, BackoffSettings(), warnings);
   const CircuitBreakerSettings& breaker = settings.method_defaults.circuit_breaker;

@@ -108,6 +108,7 @@ struct ServiceSettings {
   // Where it begins; an operator changes it.
   DegradationLevel degradation_level = DegradationLevel::kNormal;
   HealthCheckSettings health_check;
+  SharedBreakerSettings shared_breakers;
 };
 
 struct RegistrySettings {

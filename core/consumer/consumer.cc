@@ -15,6 +15,7 @@
 #include "marpc/consumer/method_lookup.h"
 #include "marpc/consumer/service_runtime.h"
 #include "marpc/consumer/settings_check.h"
+#include "marpc/degradation/degradation.h"
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/health/bounded_probe.h"
@@ -47,6 +48,10 @@ struct Consumer::Parts {
     absl::MutexLock lock(&mutex);
     const auto found = runtimes.find(service);
     return found == runtimes.end() ? nullptr : found->second;
+  }
+  absl::Status CheckKnown(absl::string_view service) {
+    if (Find(service) != nullptr) return absl::OkStatus();
+    return CheckService(service, context->settings);
   }
 };
 
@@ -176,16 +181,38 @@ absl::Status Consumer::ForceBreaker(absl::string_view name, BreakerState state) 
 void Consumer::SetDegradation(DegradationLevel level) { parts_->context->degradation.Set(level); }
 
 absl::Status Consumer::SetDegradation(absl::string_view service, DegradationLevel level) {
-  if (parts_->Find(service) == nullptr) {
-    absl::Status known = CheckService(service, parts_->context->settings);
-    if (!known.ok()) return known;
-  }
+  if (absl::Status known = parts_->CheckKnown(service); !known.ok()) return known;
   parts_->context->degradation.Set(service, level);
   return absl::OkStatus();
 }
 
 DegradationLevel Consumer::Degradation(absl::string_view service) {
   return parts_->context->degradation.Of(service);
+}
+
+absl::Status Consumer::ForceBreakerEverywhere(absl::string_view name, BreakerState state) {
+  const absl::string_view service = ServiceOfBreaker(name);
+  const std::string key = absl::StrCat(kBreakerDirective, name);
+  // Also of a name that was never right.
+  if (state == BreakerState::kClosed) return registry().SetDirective(service, key, "");
+  if (absl::Status known = parts_->CheckKnown(service); !known.ok()) return known;
+  const size_t at = name.find('@');
+  if (const absl::string_view method = name.substr(0, at); method != service) {
+    const auto known = LookUpMethod(method, parts_->context->settings);
+    if (!known.ok()) return known.status();
+  }
+  if (at != absl::string_view::npos) {
+    const auto endpoint = Endpoint::Parse(name.substr(at + 1));
+    if (!endpoint.ok()) return endpoint.status();
+  }
+  const absl::string_view word = BreakerStateName(state);
+  if (absl::Status bad = CheckUnderstood(service, key, word); !bad.ok()) return bad;
+  return registry().SetDirective(service, key, word);
+}
+
+absl::Status Consumer::SetDegradationEverywhere(absl::string_view service, DegradationLevel level) {
+  if (absl::Status known = parts_->CheckKnown(service); !known.ok()) return known;
+  return registry().SetDirective(service, kLevelDirective, DegradationLevelName(level));
 }
 
 std::optional<OutlierSnapshot> Consumer::Outliers(absl::string_view service) {

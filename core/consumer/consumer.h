@@ -139,6 +139,14 @@ class Consumer {
   // descriptors, of settings, of clients and channels.
   absl::Status SetDegradation(absl::string_view service, DegradationLevel level);
   DegradationLevel Degradation(absl::string_view service);
+  // The same two for all consumers of the service, those that start later included: by a directive
+  // that the registry keeps (docs/guide/circuit-breaking.md, docs/guide/degradation.md). CLOSED
+  // takes the breaker's directive back; a level's goes with registry().SetDirective(service,
+  // "level", ""). NotFound for a service or method that this process does not know,
+  // InvalidArgument for OPEN and HALF_OPEN, and what Registry::SetDirective() answers: it is waited
+  // for at most `registry.connectTimeout`.
+  absl::Status ForceBreakerEverywhere(absl::string_view name, BreakerState state);
+  absl::Status SetDegradationEverywhere(absl::string_view service, DegradationLevel level);
   // The instances of a service as outlier ejection sees them: which are out, why and until when;
   // how many were, by reason. None where `outlier.enabled` is false, and as long as no client or
   // channel of that service was made. Breakers of instances are apart from it: Breakers().

@@ -20,13 +20,16 @@
 namespace marpc {
 namespace {
 
-ServiceBreakers::Listener TellOf(ServiceBreakers::Listener own) {
-  return [own = std::move(own)](absl::string_view name, const BreakerTransition& transition) {
+// marpc's own listener, then the program's; either may be null.
+ServiceBreakers::Listener TellOf(ServiceBreakers::Listener first, ServiceBreakers::Listener own) {
+  return [first = std::move(first), own = std::move(own)](absl::string_view name,
+                                                          const BreakerTransition& transition) {
     Logger()->warn("event=breaker scope={} from={} to={} reason={} failures={} calls={} slow={}",
                    std::string(name), std::string(BreakerStateName(transition.from)),
                    std::string(BreakerStateName(transition.to)),
                    std::string(BreakerReasonName(transition.reason)), transition.failures,
                    transition.calls.calls, transition.calls.slow);
+    if (first != nullptr) first(name, transition);
     if (own == nullptr) return;
     try {
       own(name, transition);
@@ -53,11 +56,12 @@ std::shared_ptr<Part> PartFor(const Settings& settings, const Settings& of_servi
 }  // namespace
 
 MethodPolicies::MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service,
-                               ServiceBreakers::OnBack on_back, ServiceBreakers::ProbeAt probe_at)
+                               BreakerListeners listeners)
     : context_(std::move(context)),
       service_(std::move(service)),
-      breakers_(service_, TellOf(context_->options.on_breaker_transition), std::move(on_back),
-                std::move(probe_at)) {}
+      breakers_(service_,
+                TellOf(std::move(listeners.on_transition), context_->options.on_breaker_transition),
+                std::move(listeners.on_back), std::move(listeners.probe_at)) {}
 
 std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   auto policy = std::make_shared<MethodPolicy>();

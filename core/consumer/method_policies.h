@@ -17,9 +17,14 @@ namespace marpc {
 // throttle. Thread-compatible.
 class MethodPolicies {
  public:
-  // `on_back` is told of instances whose breaker has closed.
+  // Told of breakers, besides the program; null: nobody.
+  struct BreakerListeners {
+    ServiceBreakers::OnBack on_back;
+    ServiceBreakers::ProbeAt probe_at;
+    ServiceBreakers::Listener on_transition;
+  };
   MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service,
-                 ServiceBreakers::OnBack on_back, ServiceBreakers::ProbeAt probe_at);
+                 BreakerListeners listeners);
 
   // The settings must have passed CheckSettings(). Where what the .proto declares cannot be in
   // force with them, the policy is invalid, and an error is logged.

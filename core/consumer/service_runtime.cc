@@ -99,6 +99,19 @@ ServiceBreakers::ProbeAt ProbeAtOf(std::shared_ptr<BreakerProbes> probes) {
   };
 }
 
+std::shared_ptr<BreakerSharing> MakeSharing(const std::shared_ptr<ConsumerContext>& context,
+                                            const std::string& service) {
+  if (!context->settings.ForService(service).shared_breakers.enabled) return nullptr;
+  return std::make_shared<BreakerSharing>(context, service);
+}
+
+ServiceBreakers::Listener ListenerOf(std::shared_ptr<BreakerSharing> sharing) {
+  if (sharing == nullptr) return nullptr;
+  return [sharing = std::move(sharing)](absl::string_view name, const BreakerTransition& change) {
+    sharing->OnTransition(name, change);
+  };
+}
+
 }  // namespace
 
 ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::string service,
@@ -113,10 +126,14 @@ ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::st
       degradation_(context_->degradation.SwitchOf(service_)),
       health_(MakeHealth(context_, service_, slow_start_)),
       breaker_probes_(MakeBreakerProbes(context_, service_)),
+      sharing_(MakeSharing(context_, service_)),
+      directives_(service_, context_->degradation,
+                  context_->settings.ForService(service_).degradation_level),
       cell_(nullptr),
       routers_(std::move(routers)),
       balancer_(std::move(balancer)),
-      maker_(context_, service_, BeginOf(slow_start_), ProbeAtOf(breaker_probes_)),
+      maker_(context_, service_,
+             {BeginOf(slow_start_), ProbeAtOf(breaker_probes_), ListenerOf(sharing_)}),
       unusable_(ListNotReady(service_, context_->registry->state())) {
   absl::MutexLock lock(&mutex_);
   Publish();
@@ -131,7 +148,11 @@ void ServiceRuntime::Subscribe() {
       });
   if (subscription.ok()) {
     subscription_ = *std::move(subscription);
-    return;
+    if (sharing_ == nullptr) return;
+    return sharing_->Start([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      return self == nullptr ? std::vector<ServiceBreakers::Named>() : self->Breakers();
+    });
   }
   absl::Status status = subscription.status();
   ErrorInfo info;
@@ -164,6 +185,7 @@ void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
     LogListChange(list_.get(), *list);
+    maker_.breakers().BeginIn(directives_.Take(list->directives));
     of_new_lives = UpdateInstances(*list);
     list_ = std::move(list);
     list_known_.Wake();
@@ -171,6 +193,7 @@ void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
     Publish();
   }
   // Without the lock: the program's listeners are told, and may ask for what it guards.
+  if (directives_.has_changes()) directives_.Obey(Breakers(), context_->clock.Now());
   for (const auto& breaker : of_new_lives) breaker->OnNewPeer(context_->clock.Now());
   if (outliers_ != nullptr) outliers_->Announce();
   if (health_ != nullptr) health_->Announce();
@@ -414,6 +437,7 @@ std::optional<HealthSnapshot> ServiceRuntime::Health() const {
 
 void ServiceRuntime::Close() {
   subscription_.reset();
+  if (sharing_ != nullptr) sharing_->Close();
   std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live;
   {
     absl::MutexLock lock(&mutex_);

@@ -16,9 +16,11 @@
 #include "marpc/base/snapshot_cell.h"
 #include "marpc/base/wake_up.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
+#include "marpc/consumer/breaker_sharing.h"
 #include "marpc/consumer/call_options.h"
 #include "marpc/consumer/consumer_context.h"
 #include "marpc/consumer/method_policies.h"
+#include "marpc/consumer/obeyed_directives.h"
 #include "marpc/health/breaker_probes.h"
 #include "marpc/health/health_checker.h"
 #include "marpc/invoker/async_call.h"
@@ -105,6 +107,8 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   const std::shared_ptr<const DegradationSwitch> degradation_;
   const std::shared_ptr<HealthChecker> health_;  // null: off
   const std::shared_ptr<BreakerProbes> breaker_probes_;
+  const std::shared_ptr<BreakerSharing> sharing_;  // null: off
+  ObeyedDirectives directives_;                    // of one list at a time
   SnapshotCell<ServiceState> cell_;
 
   WakeUp list_known_;  // or the service is closed

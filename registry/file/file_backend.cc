@@ -22,6 +22,9 @@ constexpr absl::Duration kFirstRetry = absl::Milliseconds(20);
 constexpr absl::Duration kLastRetry = absl::Milliseconds(250);
 // For what no event tells: that a folder above was moved.
 constexpr absl::Duration kFolderCheck = absl::Seconds(1);
+// Others hold the lock of the directives for moments.
+constexpr absl::Duration kLockRetry = absl::Milliseconds(2);
+constexpr absl::Duration kLockPatience = absl::Seconds(2);
 
 }  // namespace
 
@@ -154,7 +157,9 @@ void FileBackend::OnInotify() {
     } else if (!service.Armed()) {
       ArmSoon(name);
     } else if (changed.contains(name)) {
-      service.CheckGray().IgnoreError();  // CheckRegularly() looks again
+      // Where these fail, CheckRegularly() looks again.
+      service.CheckGray().IgnoreError();
+      service.CheckDirectives().IgnoreError();
       RepairEntriesAt(name, changed[name]);
       Report(name);
     }
@@ -238,7 +243,7 @@ void FileBackend::Report(const std::string& service) {
   events_->OnReading(service, found.MakeReading());
 }
 
-// --- marks
+// --- marks and directives
 
 absl::Status FileBackend::Answer(absl::Status status) {
   if (status.ok() || CheckFolder()) return status;
@@ -274,6 +279,24 @@ void FileBackend::ClearGray(const std::string& service, Done done) {
     }
   }
   done(Answer(std::move(status)));
+}
+
+void FileBackend::SetDirective(const std::string& service, const std::string& key,
+                               const std::string& value, Done done) {
+  TryChange({service, key, value, Clock::Real().Now() + kLockPatience}, std::move(done));
+}
+
+void FileBackend::TryChange(DirectiveChange change, Done done) {
+  if (!CheckFolder()) return done(absl::UnavailableError("the folder is gone"));
+  const std::string path = layout_.Directives(change.service);
+  absl::Status status = MakeFolders(path.substr(0, path.rfind('/')), layout_.folder);
+  if (status.ok()) status = ChangeDirectivesFile(path, change.key, change.value);
+  if (!absl::IsAborted(status) || Clock::Real().Now() >= change.give_up_at) {
+    return done(Answer(std::move(status)));
+  }
+  loop_.After(kLockRetry, [this, change = std::move(change), done = std::move(done)]() mutable {
+    TryChange(std::move(change), std::move(done));
+  });
 }
 
 void FileBackend::Stop() {

@@ -39,6 +39,8 @@ class FileBackend final : public Backend {
   void Withdraw(std::shared_ptr<Entry> entry, Done done) override;
   void SetGray(const std::string& service, const Endpoint& endpoint, bool gray, Done done) override;
   void ClearGray(const std::string& service, Done done) override;
+  void SetDirective(const std::string& service, const std::string& key, const std::string& value,
+                    Done done) override;
   void Stop() override;
 
  private:
@@ -87,6 +89,13 @@ class FileBackend final : public Backend {
   void Repair(const std::shared_ptr<Entry>& entry);
   void FinishWithdrawal(Withdrawal withdrawal);
   absl::Status Answer(absl::Status status);
+  struct DirectiveChange {
+    std::string service;
+    std::string key;
+    std::string value;
+    MonotonicTime give_up_at;
+  };
+  void TryChange(DirectiveChange change, Done done);
 
   const FileLayout layout_;
   const absl::Duration audit_interval_;

@@ -4,6 +4,7 @@
 //   lives <folder>/<env>/<service>/gray/<endpoint>        a mark; what is in the file does not
 //   matter <folder>/<env>/<service>/left/<owner>           an owner that took its entry away or is
 //   dead; for an hour
+//   <folder>/<env>/<service>/directives             protobuf JSON of marpc.DirectivesRecord
 //
 // Endpoints and owners are encoded by EncodeName(). Names that begin with a dot are being written.
 #ifndef MARPC_REGISTRY_FILE_FILE_LAYOUT_H_
@@ -25,6 +26,7 @@ struct FileLayout {
   std::string Providers(const std::string& service) const { return Of(service, "providers"); }
   std::string Gray(const std::string& service) const { return Of(service, "gray"); }
   std::string Left(const std::string& service) const { return Of(service, "left"); }
+  std::string Directives(const std::string& service) const { return Of(service, "directives"); }
 };
 
 }  // namespace marpc

@@ -54,6 +54,10 @@ absl::Status FileService::Arm(Inotify& inotify) {
   watch = inotify.AddFolder(gray, kNames | IN_CREATE);
   if (!watch.ok()) return watch.status();
   gray_watch_ = *watch;
+  // The directives stand in the service's own folder; an operator may write them in place.
+  watch = inotify.AddFolder(providers.substr(0, providers.rfind('/')), kNames | IN_CLOSE_WRITE);
+  if (!watch.ok()) return watch.status();
+  service_watch_ = *watch;
   if (access(providers.c_str(), R_OK | X_OK) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot read the folder '", providers, "'"));
   }
@@ -61,6 +65,7 @@ absl::Status FileService::Arm(Inotify& inotify) {
   gray_inode_ = InodeOf(gray);
   absl::Status read = CheckAllEntries();
   read.Update(CheckGray());
+  read.Update(CheckDirectives());
   if (!read.ok()) {
     providers_inode_ = gray_inode_ = 0;
     return read;
@@ -70,7 +75,7 @@ absl::Status FileService::Arm(Inotify& inotify) {
 }
 
 void FileService::Disarm(Inotify& inotify) {
-  for (int* watch : {&providers_watch_, &gray_watch_}) {
+  for (int* watch : {&service_watch_, &providers_watch_, &gray_watch_}) {
     if (*watch >= 0) inotify.RemoveFolder(std::exchange(*watch, -1));
   }
   providers_inode_ = gray_inode_ = 0;
@@ -92,6 +97,7 @@ absl::Status FileService::CheckAllEntries() {
 
 bool FileService::CheckDoubtful() {
   bool changed = gray_unreadable_ && CheckGray().ok();
+  changed |= directives_unreadable_ && CheckDirectives().ok();
   std::vector<std::string> doubtful;
   for (const auto& [name, seen] : seen_) {
     if (seen.unreadable || !seen.missing_since.is_infinite()) doubtful.push_back(name);
@@ -182,6 +188,24 @@ absl::Status FileService::CheckGray() {
   return absl::OkStatus();
 }
 
+absl::Status FileService::CheckDirectives() {
+  const std::string path = layout_.Directives(name_);
+  absl::StatusOr<std::string> text = ReadTextFile(path, kMaxDirectivesBytes);
+  if (absl::IsNotFound(text.status())) text = "";
+  // Too long, which no later look mends.
+  if (absl::IsResourceExhausted(text.status())) text = std::string(text.status().message());
+  directives_unreadable_ = !text.ok();
+  if (!text.ok()) return text.status();
+  if (std::exchange(directives_text_, *text) == *text) return absl::OkStatus();
+  absl::StatusOr<Directives> read = ParseDirectives(*text);
+  if (read.ok()) {
+    directives_ = *std::move(read);
+  } else {
+    events_.OnBadEntry(path, read.status());
+  }
+  return absl::OkStatus();
+}
+
 void FileService::ForgetOldLeft() {
   const std::string folder = layout_.Left(name_);
   const absl::Time limit = absl::Now() - kLeftMemory;
@@ -199,6 +223,7 @@ void FileService::ForgetOldLeft() {
 Reading FileService::MakeReading() {
   Reading reading;
   reading.gray_marks = gray_marks_;
+  reading.directives = directives_;
   const absl::StatusOr<std::vector<std::string>> names = NamesIn(layout_.Left(name_));
   // Without the folder nobody has left. Where it cannot be read, those who had left before have.
   if (names.ok() || absl::IsNotFound(names.status())) left_.clear();

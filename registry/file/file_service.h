@@ -33,7 +33,9 @@ class FileService {
   // False when the folders are not those that are watched, as when one above them was moved: which
   // no event tells.
   bool Armed() const;
-  bool Watches(int watch) const { return watch == providers_watch_ || watch == gray_watch_; }
+  bool Watches(int watch) const {
+    return watch == service_watch_ || watch == providers_watch_ || watch == gray_watch_;
+  }
 
   // Looks at one entry again, and removes it where its owner is dead. Answers whether that may have
   // changed a reading.
@@ -43,6 +45,8 @@ class FileService {
   bool CheckDoubtful();
   // Where the marks cannot be read, those that were read before stay.
   absl::Status CheckGray();
+  // As CheckGray().
+  absl::Status CheckDirectives();
 
   // What is known now.
   Reading MakeReading();
@@ -65,6 +69,7 @@ class FileService {
   const std::string name_;
   Backend::Events& events_;
 
+  int service_watch_ = -1;
   int providers_watch_ = -1;
   int gray_watch_ = -1;
   ino_t providers_inode_ = 0;
@@ -72,6 +77,9 @@ class FileService {
   std::map<std::string, Seen> seen_;  // by file name
   std::set<Endpoint> gray_marks_;
   bool gray_unreadable_ = false;
+  Directives directives_;
+  bool directives_unreadable_ = false;
+  std::string directives_text_;      // what was last read
   std::set<std::string> bad_marks_;  // by file name: warned of
   std::set<std::string> dead_;       // owners, also where left/ cannot be written
   std::set<std::string> left_;       // owners, as left/ was last read

@@ -70,6 +70,7 @@ void MemoryBackend::ReportReading(const std::string& service) {
   if (!contents.has_value()) return;
   Reading reading;
   reading.gray_marks = contents->gray_marks;
+  reading.directives = contents->directives;
   reading.left = contents->left;
   for (const auto& [name, stored] : contents->entries) {
     absl::StatusOr<Instance> instance = ParseEntry(service, name, stored.json);
@@ -109,6 +110,11 @@ void MemoryBackend::SetGray(const std::string& service, const Endpoint& endpoint
 
 void MemoryBackend::ClearGray(const std::string& service, Done done) {
   done(Answer(hub_->ClearGray(service)));
+}
+
+void MemoryBackend::SetDirective(const std::string& service, const std::string& key,
+                                 const std::string& value, Done done) {
+  done(Answer(hub_->SetDirective(service, key, value)));
 }
 
 }  // namespace marpc

@@ -127,6 +127,14 @@ bool MemoryHub::ClearGray(const std::string& service) {
   return true;
 }
 
+bool MemoryHub::SetDirective(const std::string& service, const std::string& key,
+                             const std::string& value) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!reachable_) return false;
+  if (ApplyDirective(services_[service].directives, key, value)) NotifyLocked();
+  return true;
+}
+
 void MemoryHub::NotifyLocked() {
   for (auto& [id, changed] : watchers_) changed();
 }

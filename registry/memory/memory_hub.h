@@ -19,6 +19,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
 #include "marpc/base/endpoint.h"
+#include "marpc/registry/directives.h"
 
 namespace marpc {
 
@@ -50,6 +51,7 @@ class MemoryHub {
   struct Contents {
     std::map<std::string, StoredEntry> entries;  // by encoded endpoint
     std::set<Endpoint> gray_marks;
+    Directives directives;
     std::set<std::string> left;
   };
 
@@ -67,6 +69,7 @@ class MemoryHub {
   bool Remove(const std::string& service, const std::string& name, const std::string& owner);
   bool SetGray(const std::string& service, const Endpoint& endpoint, bool gray);
   bool ClearGray(const std::string& service);
+  bool SetDirective(const std::string& service, const std::string& key, const std::string& value);
 
  private:
   void NotifyLocked();

@@ -66,4 +66,11 @@ void StaticBackend::SetGray(const std::string&, const Endpoint&, bool, Done done
 
 void StaticBackend::ClearGray(const std::string&, Done done) { done(NoMarks()); }
 
+void StaticBackend::SetDirective(const std::string&, const std::string&, const std::string&,
+                                 Done done) {
+  done(absl::UnimplementedError(
+      "a static: registry cannot hold directives; speak to each process, with "
+      "Consumer::ForceBreaker() and Consumer::SetDegradation(), or use a registry that is shared"));
+}
+
 }  // namespace marpc

@@ -29,6 +29,8 @@ class StaticBackend final : public Backend {
   void Withdraw(std::shared_ptr<Entry> entry, Done done) override;
   void SetGray(const std::string& service, const Endpoint& endpoint, bool gray, Done done) override;
   void ClearGray(const std::string& service, Done done) override;
+  void SetDirective(const std::string& service, const std::string& key, const std::string& value,
+                    Done done) override;
   void Stop() override {}
 
  private:

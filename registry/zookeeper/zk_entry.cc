@@ -150,7 +150,7 @@ void ZkEntry::Delete(int32_t version) {
 void ZkEntry::Write() {
   busy_ = true;
   changed_ = false;
-  link_.session->Set(path_, entry_->Json(), [this](absl::Status status) {
+  link_.session->Set(path_, entry_->Json(), ZkSession::kAnyVersion, [this](absl::Status status) {
     if (status.ok()) return Next();
     changed_ = true;
     if (!absl::IsNotFound(status)) return Retry(status);

@@ -5,6 +5,8 @@
 //   marpc.InstanceRecord <chroot>/marpc/<env>/<service>/gray/<endpoint>        persistent; a mark
 //   <chroot>/marpc/<env>/<service>/left/<owner>           persistent; the owner took its entry
 //   away; for an hour
+//   <chroot>/marpc/<env>/<service>/directives             persistent; protobuf JSON of
+//   marpc.DirectivesRecord
 //
 // Endpoints and owners are encoded by EncodeName().
 #ifndef MARPC_REGISTRY_ZOOKEEPER_ZK_LINK_H_
@@ -31,6 +33,9 @@ struct ZkLayout {
   }
   std::string Left(const std::string& service) const {
     return absl::StrCat(root, "/", service, "/left");
+  }
+  std::string Directives(const std::string& service) const {
+    return absl::StrCat(root, "/", service, "/directives");
   }
   std::string Below(const std::string& folder, absl::string_view text) const {
     return absl::StrCat(folder, "/", EncodeName(text));

@@ -91,6 +91,7 @@ void ZkService::BeginRound() {
       if (owner.ok()) left_.insert(*std::move(owner));
     }
   });
+  ReadDirectives();
 }
 
 void ZkService::ReadList(const std::string& path, bool watch,
@@ -105,21 +106,53 @@ void ZkService::ReadList(const std::string& path, bool watch,
                               failed_ = true;
                             } else {
                               use({});
-                              // Nothing is there to hang the watch on, so watch for it to come.
-                              // Consumers make no nodes: they may not be permitted to.
-                              if (watch && link_.connected()) {
-                                ++unanswered_;
-                                link_.session->Exists(
-                                    path, true, [this, self](absl::StatusOr<ZkStat> stat) {
-                                      if (stat.ok()) dirty_ = true;  // come meanwhile
-                                      if (!stat.ok() && !absl::IsNotFound(stat.status()))
-                                        failed_ = true;
-                                      OnAnswer();
-                                    });
-                              }
+                              if (watch) AwaitNode(path);
                             }
                             OnAnswer();
                           });
+}
+
+// Nothing is there to hang the watch on. Consumers make no nodes: they may not be permitted to.
+void ZkService::AwaitNode(const std::string& path) {
+  if (!link_.connected()) return;
+  ++unanswered_;
+  link_.session->Exists(path, true, [this, self = shared_from_this()](absl::StatusOr<ZkStat> stat) {
+    if (stat.ok()) dirty_ = true;  // come meanwhile
+    if (!stat.ok() && !absl::IsNotFound(stat.status())) failed_ = true;
+    OnAnswer();
+  });
+}
+
+void ZkService::ReadDirectives() {
+  ++unanswered_;
+  link_.session->Get(link_.layout.Directives(name_), true,
+                     [this, self = shared_from_this()](absl::StatusOr<ZkNode> node) {
+                       OnDirectives(std::move(node));
+                       OnAnswer();
+                     });
+}
+
+void ZkService::OnDirectives(absl::StatusOr<ZkNode> node) {
+  const std::string path = link_.layout.Directives(name_);
+  if (absl::IsNotFound(node.status())) {
+    directives_.clear();
+    return AwaitNode(path);
+  }
+  if (!node.ok() && !absl::IsPermissionDenied(node.status())) {
+    failed_ = true;
+    return;
+  }
+  absl::StatusOr<Directives> read =
+      node.ok() ? ParseDirectives(node->data) : absl::StatusOr<Directives>(node.status());
+  if (read.ok()) {
+    directives_ = *std::move(read);
+    return;
+  }
+  // Those before stay.
+  const int64_t zxid = node.ok() ? node->stat.modified_zxid : -1;
+  if (std::exchange(bad_directives_zxid_, zxid) != zxid) {
+    link_.events->OnBadEntry(path, read.status());
+  }
 }
 
 void ZkService::OnAnswer() {
@@ -199,6 +232,7 @@ void ZkService::Report() {
     if (node.instance.has_value()) reading.instances.push_back(*node.instance);
   }
   reading.gray_marks = gray_marks_;
+  reading.directives = directives_;
   reading.left = left_;
   link_.events->OnReading(name_, std::move(reading));
 }

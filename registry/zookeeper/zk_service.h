@@ -16,10 +16,10 @@
 
 namespace marpc {
 
-// Watches the list of providers, each provider's node and the marks. A change is followed by a
-// round: the lists are read again, then the nodes that are new or have changed, a limited number at
-// a time; then a reading is reported. What changes during a round makes another one after it, so a
-// burst of changes is two rounds.
+// Watches the list of providers, each provider's node, the marks and the directives. A change is
+// followed by a round: the lists are read again, then the nodes that are new or have changed, a
+// limited number at a time; then a reading is reported. What changes during a round makes another
+// one after it, so a burst of changes is two rounds.
 //
 // Whether entries left or vanished is asked after the list was read: an owner says that it leaves
 // before it does, so who sees the entry gone finds that word.
@@ -53,6 +53,10 @@ class ZkService : public std::enable_shared_from_this<ZkService> {
   void BeginRound();
   void ReadList(const std::string& path, bool watch,
                 std::function<void(std::vector<std::string>)> use);
+  // Sets a watch that waits for the node to come.
+  void AwaitNode(const std::string& path);
+  void ReadDirectives();
+  void OnDirectives(absl::StatusOr<ZkNode> node);
   void OnLists();
   void ReadNodes();
   void OnNode(const std::string& name, absl::StatusOr<ZkNode> node);
@@ -79,6 +83,8 @@ class ZkService : public std::enable_shared_from_this<ZkService> {
   std::set<Endpoint> gray_marks_;
   std::set<std::string> left_;
   std::set<std::string> bad_marks_;
+  Directives directives_;
+  int64_t bad_directives_zxid_ = 0;  // of the version that was warned of
 };
 
 }  // namespace marpc

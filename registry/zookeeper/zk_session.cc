@@ -132,10 +132,10 @@ class ClientSession final : public ZkSession {
                     [](int rc, const char*, const void* context) { Finish(context, rc); }, slot));
   }
 
-  void Set(const std::string& path, const std::string& data, Done done) override {
+  void Set(const std::string& path, const std::string& data, int32_t version, Done done) override {
     Slot* slot = Take(path, std::move(done));
     Check(slot, zoo_aset(
-                    handle_, path.c_str(), data.data(), static_cast<int>(data.size()), kAnyVersion,
+                    handle_, path.c_str(), data.data(), static_cast<int>(data.size()), version,
                     [](int rc, const Stat*, const void* context) { Finish(context, rc); }, slot));
   }
 

@@ -74,7 +74,8 @@ class ZkSession {
 
   virtual void Create(const std::string& path, const std::string& data, bool ephemeral,
                       Done done) = 0;
-  virtual void Set(const std::string& path, const std::string& data, Done done) = 0;
+  virtual void Set(const std::string& path, const std::string& data, int32_t version,
+                   Done done) = 0;
   virtual void Delete(const std::string& path, int32_t version, Done done) = 0;
   // A watch is set by Exists() whether the node is there or not, by the others only where it is.
   virtual void Exists(const std::string& path, bool watch, OnStat done) = 0;

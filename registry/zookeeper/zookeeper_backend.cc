@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "marpc/observe/log.h"
 #include "marpc/registry/record.h"
+#include "marpc/registry/zookeeper/zk_directives.h"
 
 namespace marpc {
 namespace {
@@ -215,6 +216,11 @@ void ZookeeperBackend::ClearGray(const std::string& service, Done done) {
                                 });
         }
       });
+}
+
+void ZookeeperBackend::SetDirective(const std::string& service, const std::string& key,
+                                    const std::string& value, Done done) {
+  ChangeDirective(link_, service, {key, value}, std::move(done));
 }
 
 void ZookeeperBackend::Stop() {

@@ -50,6 +50,19 @@ TEST_F(OperatorTest, MetricsOnlyLetsAllThroughAndCounts) {
   EXPECT_EQ(snapshot().calls, (CallCounts{100, 100, 0}));
 }
 
+TEST_F(OperatorTest, BeginsWithoutATransitionInAStateThatIsNotItsRules) {
+  breaker_->BeginIn(BreakerState::kForcedOpen);
+  EXPECT_EQ(Acquire().refusal, BreakerRefusal::kForcedOpen);
+  EXPECT_FALSE(breaker_->MayAdmit(clock_.Now()));
+  breaker_->Reset(clock_.Now());
+  EXPECT_TRUE(Acquire().allowed);
+  EXPECT_EQ(transitions_.size(), 1u);
+  Use(breaker_->settings());
+  breaker_->BeginIn(BreakerState::kMetricsOnly);
+  Fail(100);
+  EXPECT_EQ(state(), BreakerState::kMetricsOnly);
+}
+
 TEST_F(OperatorTest, BeginsInTheStateThatItIsToldTo) {
   BreakerRules rules;
   rules.initial_state = BreakerInitialState::kForcedOpen;

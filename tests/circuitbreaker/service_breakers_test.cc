@@ -92,6 +92,27 @@ TEST_F(ServiceBreakersTest, BreakersAreNamedAfterWhatTheyStandForAndTellByTheirN
                                    "test.ServiceBreakers/Two@a:1", "test.ServiceBreakers@a:1"));
 }
 
+TEST_F(ServiceBreakersTest, BreakersMadeLaterBeginInTheStatesSaidByName) {
+  const CircuitBreakerSettings settings = On({.service = true, .method = true, .instance = true});
+  Use(settings);
+  breakers_->For(MethodOf("One"), settings, shared_);
+  breakers_->BeginIn({{"test.ServiceBreakers", BreakerState::kForcedOpen},
+                      {"test.ServiceBreakers/Two", BreakerState::kDisabled},
+                      {"test.ServiceBreakers@a:1", BreakerState::kForcedOpen}});
+  const MethodBreakers two = breakers_->For(MethodOf("Two"), settings, shared_);
+  ASSERT_EQ(two.shared.size(), 2u);
+  EXPECT_EQ(two.shared[0].breaker->state(), BreakerState::kClosed) << "it was there before";
+  EXPECT_EQ(two.shared[1].breaker->state(), BreakerState::kDisabled);
+  const auto a = Live("a:1");
+  const auto b = Live("b:1");
+  const auto group = breakers_->ForInstances({a, b})[two.instance_group];
+  EXPECT_EQ(group->Of(a.get())->state(), BreakerState::kForcedOpen);
+  EXPECT_EQ(group->Of(b.get())->state(), BreakerState::kClosed);
+  EXPECT_TRUE(group->AnyRefuses());
+  EXPECT_FALSE(group->MayTake(a.get(), clock_.Now()));
+  EXPECT_TRUE(told_.empty());
+}
+
 TEST_F(ServiceBreakersTest, AnotherLifeOfAProcessBeginsWithAClosedBreaker) {
   const CircuitBreakerSettings settings = On({.service = false, .instance = true});
   Use(settings);

@@ -16,10 +16,12 @@ namespace marpc::testing {
 class ScriptedRegistry final : public Registry {
  public:
   // Subscribers come from one thread, and none is left when the registry ends.
-  void Publish(const std::string& service, std::vector<Instance> instances) {
+  void Publish(const std::string& service, std::vector<Instance> instances,
+               Directives directives = {}) {
     auto list = std::make_shared<ServiceSnapshot>();
     list->service = service;
     list->instances = std::move(instances);
+    list->directives = std::move(directives);
     std::sort(list->instances.begin(), list->instances.end(),
               [](const Instance& a, const Instance& b) { return a.endpoint < b.endpoint; });
     list->confirmed_at = Clock::Real().Now();

@@ -21,6 +21,11 @@ class GappedBackend final : public Backend {
   }
   void ClearGray(const std::string&, Done done) override { Answer(std::move(done)); }
 
+  void SetDirective(const std::string&, const std::string&, const std::string&,
+                    Done done) override {
+    Answer(std::move(done));
+  }
+
   void Watch(const std::string&) override {}
   void Unwatch(const std::string&) override {}
   void Enter(std::shared_ptr<Entry>) override {}
@@ -56,6 +61,7 @@ TEST(BackedRegistryTest, MarksMadeInAShortGapAreMadeAfterIt) {
   const Endpoint endpoint = *Endpoint::Parse("127.0.0.1:1");
   EXPECT_TRUE(registry->SetGray("demo.HelloService", endpoint, true).ok());
   EXPECT_TRUE(registry->ClearGray("demo.HelloService").ok());
+  EXPECT_TRUE(registry->SetDirective("demo.HelloService", "level", "normal").ok());
 }
 
 }  // namespace

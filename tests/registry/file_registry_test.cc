@@ -3,10 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "marpc/registry/file/entry_file.h"
@@ -166,6 +168,80 @@ TEST_F(FileRegistryTest, GrayMarksAreFiles) {
   ASSERT_NE(recorder.WaitFor([&](auto& s) { return s.gray_marks.size() == 1; }), nullptr);
   ASSERT_TRUE(other->ClearGray(kService).ok());
   EXPECT_NE(recorder.WaitFor([&](auto& s) { return s.gray_marks.empty(); }), nullptr);
+}
+
+TEST_F(FileRegistryTest, DirectivesAreOneFile) {
+  auto registry = Open();
+  auto other = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  const std::string path = folder_ + "/dev/" + kService + "/directives";
+  ASSERT_TRUE(other->SetDirective(kService, "level", "degraded").ok());
+  ASSERT_TRUE(other->SetDirective(kService, "level", "degraded").ok());
+  ASSERT_NE(recorder.WaitFor([](auto& s) {
+    return s.directives == Directives{{"level", "degraded"}};
+  }),
+            nullptr);
+  // An operator's own hand does it too.
+  std::ofstream(path) << R"({"directives": {"level": "core-only"}})";
+  ASSERT_NE(recorder.WaitFor([](auto& s) {
+    return s.directives == Directives{{"level", "core-only"}};
+  }),
+            nullptr);
+  ASSERT_TRUE(other->SetDirective(kService, "level", "").ok());
+  ASSERT_TRUE(other->SetDirective(kService, "level", "").ok());
+  ASSERT_NE(recorder.WaitFor([](auto& s) { return s.directives.empty(); }), nullptr);
+  EXPECT_FALSE(fs::exists(path));
+  // And who comes later is told.
+  ASSERT_TRUE(other->SetDirective(kService, "level", "normal").ok());
+  auto third = Open();
+  Recorder late;
+  auto its = third->Subscribe(kService, late.listener());
+  EXPECT_NE(late.WaitFor([](auto& s) { return s.directives.size() == 1; }), nullptr);
+}
+
+TEST_F(FileRegistryTest, ManyWritersOfDirectivesLoseNothing) {
+  constexpr int kWriters = 4, kEach = 25;
+  std::vector<std::thread> writers;
+  std::atomic<int> failed{0};
+  for (int w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&, w, registry = Open()] {
+      for (int i = 0; i < kEach; ++i) {
+        const std::string key = "k" + std::to_string(w * kEach + i);
+        if (!registry->SetDirective(kService, key, "v").ok()) ++failed;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(failed, 0);
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  EXPECT_NE(recorder.WaitFor([](auto& s) { return s.directives.size() == kWriters * kEach; }),
+            nullptr);
+}
+
+TEST_F(FileRegistryTest, BadDirectivesAreToldOnceAndThoseBeforeStay) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_TRUE(registry->SetDirective(kService, "level", "degraded").ok());
+  ASSERT_NE(recorder.WaitFor([](auto& s) { return s.directives.size() == 1; }), nullptr);
+  const std::string path = folder_ + "/dev/" + kService + "/directives";
+  std::ofstream(path) << "{ not json";
+  ASSERT_TRUE(Eventually([&] { return registry->state().bad_entries == 1; }));
+  // A change beside it is seen, and the directives are still those from before.
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:1"));
+  auto list = recorder.WaitForEndpoints({"127.0.0.1:1"});
+  ASSERT_NE(list, nullptr);
+  EXPECT_EQ(list->directives, (Directives{{"level", "degraded"}}));
+  EXPECT_EQ(registry->state().bad_entries, 1u);
+  const absl::Status refused = registry->SetDirective(kService, "level", "normal");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("mend it, or delete it"));
+  fs::remove(path);
+  EXPECT_NE(recorder.WaitFor([](auto& s) { return s.directives.empty(); }), nullptr);
+  EXPECT_TRUE(registry->SetDirective(kService, "level", "normal").ok());
 }
 
 TEST_F(FileRegistryTest, AFolderMovedAwayIsAnOutageAndBackItsEnd) {

@@ -7,8 +7,11 @@
 #include <utility>
 
 #include "marpc/registry/memory/memory_hub.h"
+#include "marpc/registry/record.h"
 #include "marpc/registry/registry.h"
+#include "marpc/registry/snapshot_store.h"
 #include "tests/registry/registry_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace marpc {
 namespace {
@@ -156,6 +159,65 @@ TEST_F(MemoryRegistryTest, GrayMarksComeAndGoForEveryone) {
             nullptr);
   ASSERT_TRUE(operators->ClearGray(kService).ok());
   EXPECT_NE(recorder.WaitFor([&](auto& s) { return s.gray_marks.empty(); }), nullptr);
+}
+
+TEST_F(MemoryRegistryTest, DirectivesComeAndGoForEveryone) {
+  auto operators = Open();
+  auto consumers = Open();
+  Recorder recorder;
+  auto subscription = consumers->Subscribe(kService, recorder.listener());
+  ASSERT_TRUE(operators->SetDirective(kService, "level", "degraded").ok());
+  ASSERT_TRUE(operators->SetDirective(kService, "breaker:demo.HelloService", "DISABLED").ok());
+  EXPECT_NE(recorder.WaitFor([](auto& s) {
+    return s.directives ==
+           Directives{{"level", "degraded"}, {"breaker:demo.HelloService", "DISABLED"}};
+  }),
+            nullptr);
+  ASSERT_TRUE(operators->SetDirective(kService, "level", "").ok());
+  EXPECT_NE(recorder.WaitFor([](auto& s) { return s.directives.size() == 1; }), nullptr);
+  EXPECT_EQ(operators->SetDirective("a/b", "level", "normal").code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(operators->SetDirective(kService, "", "normal").code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(MemoryRegistryTest, AnOutageKeepsDirectivesAndRefusesNewOnes) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_TRUE(registry->SetDirective(kService, "level", "degraded").ok());
+  ASSERT_NE(recorder.WaitFor([](auto& s) { return s.directives.size() == 1; }), nullptr);
+  hub_->SetReachable(false);
+  auto kept = recorder.WaitForSource(Source::kKept);
+  ASSERT_NE(kept, nullptr);
+  EXPECT_EQ(kept->directives.size(), 1u);
+  EXPECT_EQ(registry->SetDirective(kService, "level", "").code(), absl::StatusCode::kUnavailable);
+  hub_->SetReachable(true);
+  ASSERT_NE(recorder.WaitForSource(Source::kRegistry), nullptr);
+  EXPECT_EQ(recorder.last()->directives.size(), 1u) << "its caller was refused";
+}
+
+TEST_F(MemoryRegistryTest, TheConsumersOfAServiceAreNeitherHeldNorWrittenDown) {
+  const TemporaryFolder temporary;
+  Settings settings = MakeSettings();
+  settings.registry.snapshot_dir = temporary / "snapshots";
+  const std::string consumers = ConsumersListOf(kService);
+  {
+    auto registry = *OpenRegistry(settings);
+    Recorder of_consumers, of_service;
+    auto one = registry->Subscribe(consumers, of_consumers.listener());
+    auto other = registry->Subscribe(kService, of_service.listener());
+    auto lease = registry->Register(consumers, MakeInstance("unix:/a"));
+    auto provider = registry->Register(kService, MakeInstance("127.0.0.1:1"));
+    ASSERT_NE(of_consumers.WaitForEndpoints({"unix:/a"}), nullptr);
+    ASSERT_NE(of_service.WaitForEndpoints({"127.0.0.1:1"}), nullptr);
+    hub_->SetListsEmpty(true);
+    EXPECT_NE(of_consumers.WaitForEndpoints({}), nullptr);
+    EXPECT_NE(of_service.WaitForSource(Source::kKept), nullptr);
+  }
+  const SnapshotStore store(settings.registry.snapshot_dir, settings.env);
+  EXPECT_TRUE(store.Read(kService).has_value());
+  EXPECT_FALSE(store.Read(consumers).has_value());
 }
 
 TEST_F(MemoryRegistryTest, AnOutageKeepsTheListAndEndsByItself) {

@@ -100,6 +100,8 @@ TEST(StaticRegistryTest, AProviderRunsAndMarksAreRefused) {
   EXPECT_TRUE(Eventually([&] { return (*lease)->registered(); }));
   EXPECT_THAT(registry->SetGray(kService, *Endpoint::Parse("127.0.0.1:1"), true).message(),
               HasSubstr("consumer.gray()"));
+  EXPECT_THAT(registry->SetDirective(kService, "level", "normal").message(),
+              HasSubstr("Consumer::SetDegradation()"));
 }
 
 TEST(StaticRegistryTest, BadEndpointsAreRefusedAtTheStart) {

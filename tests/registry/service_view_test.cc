@@ -197,5 +197,36 @@ TEST_F(ServiceViewTest, AFreshStoredListIsHeldAgainstAnEmptyAnswer) {
   EXPECT_THAT(old.OnReading(Read({}), now())->instances, IsEmpty());
 }
 
+TEST_F(ServiceViewTest, DirectivesComeWithTheListAndStayWhileTheRegistryIsLost) {
+  ServiceView view = MakeView();
+  Reading told = Read({kA});
+  told.directives = {{"level", "degraded"}};
+  EXPECT_EQ(view.OnReading(told, now())->directives, told.directives);
+  EXPECT_EQ(view.OnReading(told, now()), nullptr);
+  EXPECT_EQ(view.OnLost(now())->directives, told.directives);
+  // Taken back meanwhile.
+  EXPECT_THAT(view.OnReading(Read({kA}), now())->directives, IsEmpty());
+}
+
+TEST_F(ServiceViewTest, DirectivesOfTheStoredListHoldUntilTheRegistryAnswers) {
+  StoredList stored = Stored({kA}, absl::Minutes(1));
+  stored.directives = {{"level", "core-only"}};
+  ServiceView view = MakeView(stored);
+  EXPECT_EQ(view.OnNoAnswer(now())->directives, stored.directives);
+  EXPECT_THAT(view.OnReading(Read({kA}), now())->directives, IsEmpty());
+}
+
+TEST_F(ServiceViewTest, WithoutProtectionNothingIsHeld) {
+  ServiceView view(kService, {absl::ZeroDuration(), absl::ZeroDuration()}, std::nullopt);
+  view.OnReading(Read({kA, kB}), now());
+  auto empty = view.OnReading(Read({}), now());
+  EXPECT_THAT(EndpointsOf(*empty), IsEmpty());
+  EXPECT_EQ(empty->source, Source::kRegistry);
+  view.OnReading(Read({kA, kB}), now());
+  view.OnLost(now());
+  EXPECT_THAT(EndpointsOf(*view.OnReading(Read({kB}), now())), ElementsAre(kB));
+  EXPECT_TRUE(view.next_change().is_infinite());
+}
+
 }  // namespace
 }  // namespace marpc

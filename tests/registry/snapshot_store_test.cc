@@ -21,6 +21,7 @@ class SnapshotStoreTest : public testing::Test {
     snapshot.instances = {MakeInstance("127.0.0.1:1"), MakeInstance("unix:/tmp/a")};
     snapshot.instances[0].weight = 3;
     snapshot.gray_marks.insert(*Endpoint::Parse("127.0.0.1:1"));
+    snapshot.directives = {{"level", "degraded"}};
     return snapshot;
   }
 
@@ -35,6 +36,7 @@ TEST_F(SnapshotStoreTest, AListComesBackAsItWas) {
   ASSERT_TRUE(stored.has_value());
   EXPECT_EQ(stored->instances, snapshot.instances);
   EXPECT_EQ(stored->gray_marks, snapshot.gray_marks);
+  EXPECT_EQ(stored->directives, snapshot.directives);
   EXPECT_GE(stored->age, absl::ZeroDuration());
   // No temporary files stay.
   int files = 0;

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -143,6 +145,105 @@ TEST_F(ZookeeperRegistryTest, GrayMarksComeAndGo) {
   ASSERT_TRUE(operators->ClearGray(kService).ok());
   ASSERT_TRUE(operators->ClearGray("other.Service").ok());
   EXPECT_NE(recorder.WaitFor([&](auto& s) { return s.gray_marks.empty(); }), nullptr);
+}
+
+TEST_F(ZookeeperRegistryTest, DirectivesAreOneNode) {
+  auto registry = Open();
+  auto operators = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_NE(recorder.WaitForEndpoints({}), nullptr);
+  ASSERT_TRUE(operators->SetDirective(kService, "level", "degraded").ok());
+  ASSERT_TRUE(operators->SetDirective(kService, "level", "degraded").ok());
+  ASSERT_TRUE(operators->SetDirective(kService, "breaker:demo.HelloService", "DISABLED").ok());
+  ASSERT_NE(recorder.WaitFor([](auto& s) {
+    return s.directives ==
+           Directives{{"level", "degraded"}, {"breaker:demo.HelloService", "DISABLED"}};
+  }),
+            nullptr);
+  OperatorClient client(server_.port());
+  EXPECT_EQ(client.EphemeralOwner(Folder("directives")), 0);
+  EXPECT_THAT(client.Get(Folder("directives")), HasSubstr(R"("level":"degraded")"));
+  ASSERT_EQ(client.Set(Folder("directives"), R"({"directives": {"level": "core-only"}})"), ZOK);
+  ASSERT_NE(recorder.WaitFor([](auto& s) {
+    return s.directives == Directives{{"level", "core-only"}};
+  }),
+            nullptr);
+  ASSERT_TRUE(operators->SetDirective(kService, "level", "").ok());
+  ASSERT_TRUE(operators->SetDirective(kService, "level", "").ok());
+  ASSERT_NE(recorder.WaitFor([](auto& s) { return s.directives.empty(); }), nullptr);
+  EXPECT_FALSE(client.Exists(Folder("directives")));
+  // The watch waits for the next node, too; and who comes later is told.
+  ASSERT_TRUE(operators->SetDirective(kService, "level", "normal").ok());
+  ASSERT_NE(recorder.WaitFor([](auto& s) { return s.directives.size() == 1; }), nullptr);
+  auto third = Open();
+  Recorder late;
+  auto its = third->Subscribe(kService, late.listener());
+  EXPECT_NE(late.WaitFor([](auto& s) { return s.directives.size() == 1; }), nullptr);
+}
+
+TEST_F(ZookeeperRegistryTest, ManyWritersOfDirectivesLoseNothing) {
+  constexpr int kWriters = 4, kEach = 25;
+  std::vector<std::thread> writers;
+  std::atomic<int> failed{0};
+  for (int w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&, w, registry = Open()] {
+      for (int i = 0; i < kEach; ++i) {
+        const std::string key = absl::StrCat("k", w * kEach + i);
+        if (!registry->SetDirective(kService, key, "v").ok()) ++failed;
+        // Removals must not take another's along either.
+        if (i % 5 == 0 && !registry->SetDirective(kService, key, "").ok()) ++failed;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(failed, 0);
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  EXPECT_NE(
+      recorder.WaitFor([](auto& s) { return s.directives.size() == kWriters * kEach * 4 / 5; }),
+      nullptr);
+}
+
+TEST_F(ZookeeperRegistryTest, BadDirectivesAreToldOnceAVersionAndThoseBeforeStay) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_TRUE(registry->SetDirective(kService, "level", "degraded").ok());
+  ASSERT_NE(recorder.WaitFor([](auto& s) { return s.directives.size() == 1; }), nullptr);
+  OperatorClient client(server_.port());
+  ASSERT_EQ(client.Set(Folder("directives"), "{ not json"), ZOK);
+  ASSERT_TRUE(Eventually([&] { return registry->state().bad_entries == 1; }));
+  auto lease = Register(*registry, kA);
+  auto list = recorder.WaitForEndpoints({kA});
+  ASSERT_NE(list, nullptr);
+  EXPECT_EQ(list->directives, (Directives{{"level", "degraded"}}));
+  EXPECT_EQ(registry->state().bad_entries, 1u);
+  const absl::Status refused = registry->SetDirective(kService, "level", "normal");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("mend it, or delete it"));
+  ASSERT_EQ(client.Set(Folder("directives"), "worse"), ZOK);
+  ASSERT_TRUE(Eventually([&] { return registry->state().bad_entries == 2; }));
+  ASSERT_EQ(client.Delete(Folder("directives")), ZOK);
+  EXPECT_NE(recorder.WaitFor([](auto& s) { return s.directives.empty(); }), nullptr);
+  EXPECT_TRUE(registry->SetDirective(kService, "level", "normal").ok());
+}
+
+TEST_F(ZookeeperRegistryTest, DirectivesOutliveWhoSetThemAndAServersRestart) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_TRUE(Open()->SetDirective(kService, "level", "degraded").ok());
+  ASSERT_NE(recorder.WaitFor([](auto& s) { return s.directives.size() == 1; }), nullptr);
+  server_.Stop();
+  auto kept = recorder.WaitForSource(Source::kKept);
+  ASSERT_NE(kept, nullptr);
+  EXPECT_EQ(kept->directives.size(), 1u);
+  ASSERT_TRUE(server_.Start());
+  auto back = recorder.WaitForSource(Source::kRegistry);
+  ASSERT_NE(back, nullptr);
+  EXPECT_EQ(back->directives.size(), 1u);
 }
 
 TEST_F(ZookeeperRegistryTest, AnExpiredSessionIsReplacedAndItsEntryIsThereOnce) {

@@ -62,6 +62,11 @@ absl::Status TakeOutOfService(marpc::Consumer& consumer) {
   return consumer.ForceBreaker("demo.HelloService@10.0.0.7:8080", marpc::BreakerState::kForcedOpen);
 }
 
+absl::Status TakeOutEverywhere(marpc::Consumer& consumer) {
+  return consumer.ForceBreakerEverywhere("demo.HelloService@10.0.0.7:8080",
+                                         marpc::BreakerState::kForcedOpen);
+}
+
 marpc::ConsumerOptions HearOfTransitions() {
   marpc::ConsumerOptions options;
   options.on_breaker_transition = [](absl::string_view name,

@@ -42,6 +42,10 @@ absl::Status OnOperatorsWord(marpc::Consumer& consumer, absl::string_view servic
   return consumer.SetDegradation(service, *level);
 }
 
+absl::Status LeaveOutEverywhere(marpc::Consumer& consumer) {
+  return consumer.SetDegradationEverywhere("demo.HelloService", marpc::DegradationLevel::kDegraded);
+}
+
 void ShowLeftOut(marpc::Consumer& consumer) {
   const marpc::CallCounters& calls = consumer.Counters("demo.HelloService");
   std::cout << calls.refused_by_degradation << " left out, " << calls.degraded_answers

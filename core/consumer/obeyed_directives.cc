@@ -1,0 +1,84 @@
+#include "marpc/consumer/obeyed_directives.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "marpc/config/faults.h"
+#include "marpc/degradation/degradation.h"
+#include "marpc/observe/log.h"
+
+namespace marpc {
+namespace {
+
+std::string ValueOf(const Directives& directives, const std::string& key) {
+  const auto found = directives.find(key);
+  return found == directives.end() ? "" : found->second;
+}
+
+std::optional<BreakerState> StateCalled(absl::string_view name) {
+  for (const BreakerState state :
+       {BreakerState::kForcedOpen, BreakerState::kDisabled, BreakerState::kMetricsOnly}) {
+    if (BreakerStateName(state) == name) return state;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ServiceBreakers::States ObeyedDirectives::Take(const Directives& told) {
+  const Directives before = std::exchange(understood_, {});
+  for (const auto& [key, value] : told) {
+    const absl::Status status = CheckUnderstood(service_, key, value);
+    if (status.ok()) {
+      understood_.emplace(key, value);
+    } else if (ValueOf(told_, key) != value) {
+      Logger()->warn("event=directive_not_understood service={} key={} value={} why=\"{}\"",
+                     service_, Quote(key), Quote(value), std::string(status.message()));
+    }
+  }
+  told_ = told;
+
+  Directives keys = before;
+  keys.insert(understood_.begin(), understood_.end());
+  ServiceBreakers::States states;
+  for (const auto& [key, unused] : keys) {
+    const Change change = {ValueOf(before, key), ValueOf(understood_, key)};
+    absl::string_view breaker = key;
+    if (absl::ConsumePrefix(&breaker, kBreakerDirective) && !change.after.empty()) {
+      states.emplace(std::string(breaker), *StateCalled(change.after));
+    }
+    if (change.before == change.after) continue;
+    Logger()->warn("event=directive service={} key={} from={} to={}", service_, Quote(key),
+                   change.before.empty() ? "none" : change.before,
+                   change.after.empty() ? "none" : change.after);
+    changes_[key] = change;
+  }
+  return states;
+}
+
+void ObeyedDirectives::Obey(const std::vector<ServiceBreakers::Named>& breakers,
+                            MonotonicTime now) {
+  const std::map<std::string, Change> changes = std::exchange(changes_, {});
+  if (const auto level = changes.find(kLevelDirective); level != changes.end()) {
+    ObeyLevel(level->second);
+  }
+  for (const auto& [name, breaker] : breakers) {
+    const auto change = changes.find(absl::StrCat(kBreakerDirective, name));
+    if (change == changes.end()) continue;
+    const auto before = StateCalled(change->second.before);
+    const auto after = StateCalled(change->second.after);
+    // Where the directive is gone, a breaker that was put into another state meanwhile stays there.
+    if (!after.has_value() && breaker->state() != before) continue;
+    const BreakerState next = after.value_or(CircuitBreaker::InitialState(breaker->settings()));
+    if (breaker->state() != next) breaker->Force(next, now);
+  }
+}
+
+void ObeyedDirectives::ObeyLevel(const Change& change) {
+  if (const auto level = DegradationLevelOf(change.after)) return levels_.Set(service_, *level);
+  if (levels_.Of(service_) == DegradationLevelOf(change.before)) levels_.Set(service_, usual_);
+}
+
+}  // namespace marpc

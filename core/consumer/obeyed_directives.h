@@ -1,0 +1,52 @@
+// What operators say of a service for the whole cluster (registry/directives.h), as one consumer
+// obeys it.
+#ifndef MARPC_CONSUMER_OBEYED_DIRECTIVES_H_
+#define MARPC_CONSUMER_OBEYED_DIRECTIVES_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "marpc/base/clock.h"
+#include "marpc/circuitbreaker/service_breakers.h"
+#include "marpc/config/degradation_settings.h"
+#include "marpc/degradation/degradation_levels.h"
+#include "marpc/registry/directives.h"
+
+namespace marpc {
+
+// Acts on changes alone, so that what this process's own operator says after a directive holds:
+// until the directive changes, and when it is taken back, too. Not thread-safe.
+class ObeyedDirectives {
+ public:
+  // `usual` is the service's level without a word.
+  ObeyedDirectives(std::string service, DegradationLevels& levels, DegradationLevel usual)
+      : service_(std::move(service)), levels_(levels), usual_(usual) {}
+
+  // What the newest list says. Logs what has changed (event=directive), and, once, what is not
+  // understood. Returns the states that breakers begin in from now on.
+  ServiceBreakers::States Take(const Directives& told);
+  bool has_changes() const { return !changes_.empty(); }
+  // Does what that has changed. Tells listeners of breakers, so call it without a lock.
+  void Obey(const std::vector<ServiceBreakers::Named>& breakers, MonotonicTime now);
+
+ private:
+  // Empty: it is not there.
+  struct Change {
+    std::string before;
+    std::string after;
+  };
+  void ObeyLevel(const Change& change);
+
+  const std::string service_;
+  DegradationLevels& levels_;
+  const DegradationLevel usual_;
+  Directives told_;
+  Directives understood_;                  // of them
+  std::map<std::string, Change> changes_;  // by key; not done yet
+};
+
+}  // namespace marpc
+
+#endif  // MARPC_CONSUMER_OBEYED_DIRECTIVES_H_

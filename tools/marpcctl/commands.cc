@@ -1,0 +1,203 @@
+#include "tools/marpcctl/commands.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "marpc/config/degradation_settings.h"
+#include "marpc/config/faults.h"
+#include "marpc/registry/record.h"
+#include "tools/marpcctl/service_list.h"
+
+namespace marpc::ctl {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Command {
+  const char* name;
+  const char* arguments;
+  const char* help;
+  absl::StatusOr<Action> (*understand)(const Words& arguments);
+  size_t fewest;
+  size_t most;
+};
+
+// A change that is made is told, with a note where nobody may ever hear of it.
+absl::Status Told(const Target& target, const std::string& service, absl::Status status,
+                  const std::string& what) {
+  if (!status.ok()) return status;
+  target.out << what << " (" << target.where << ")\n";
+  const auto list = ReadList(target.registry, service, target.timeout);
+  if (list.ok() && (*list)->instances.empty()) {
+    target.notes << "note: " << service
+                 << " has no instance in this registry; is the name right?\n";
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Action> Instances(const Words& arguments) {
+  return Action([service = arguments[0]](const Target& target) -> absl::Status {
+    const auto list = ReadList(target.registry, service, target.timeout);
+    if (!list.ok()) return list.status();
+    if ((*list)->instances.empty()) {
+      target.notes << service << " has no instance (" << target.where << ")\n";
+    } else {
+      target.out << InstanceTable(**list);
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Action> Gray(const Words& arguments) {
+  const std::string& service = arguments[0];
+  const std::string& verb = arguments[1];
+  if (verb == "clear" && arguments.size() == 2) {
+    return Action([service](const Target& target) {
+      return Told(target, service, target.registry.ClearGray(service),
+                  absl::StrCat("no instance of ", service, " is marked gray any more"));
+    });
+  }
+  if (verb != "add" && verb != "remove" && verb != "clear") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Quote(verb), " is unknown", NearestOrKnown(verb, {"add", "remove", "clear"})));
+  }
+  if (verb == "clear" || arguments.size() != 3) {
+    return absl::InvalidArgumentError(
+        verb == "clear" ? "clear takes no endpoint: it removes all marks of the service"
+                        : absl::StrCat(verb, " needs an endpoint, like 10.0.0.7:8080"));
+  }
+  const absl::StatusOr<Endpoint> endpoint = Endpoint::Parse(arguments[2]);
+  if (!endpoint.ok()) return endpoint.status();
+  return Action([service, endpoint = *endpoint, gray = verb == "add"](const Target& target) {
+    return Told(target, service, target.registry.SetGray(service, endpoint, gray),
+                absl::StrCat(endpoint.ToString(), " of ", service,
+                             gray ? " is marked gray" : " is not marked gray any more"));
+  });
+}
+
+absl::StatusOr<Action> Breaker(const Words& arguments) {
+  const std::string& name = arguments[0];
+  const std::string service(ServiceOfBreaker(name));
+  if (absl::Status status = CheckServiceName(service); !status.ok()) return status;
+  const size_t at = name.find('@');
+  if (at != std::string::npos) {
+    const auto endpoint = Endpoint::Parse(name.substr(at + 1));
+    if (!endpoint.ok()) return endpoint.status();
+  }
+  const std::string key = absl::StrCat(kBreakerDirective, name);
+  const std::string& state = arguments[1];
+  if (state == "CLOSED") {
+    return Action([=](const Target& target) {
+      return Told(target, service, target.registry.SetDirective(service, key, ""),
+                  absl::StrCat("breaker ", name, " goes by its calls again"));
+    });
+  }
+  if (!CheckUnderstood(service, key, state).ok()) {
+    const Words states = {"FORCED_OPEN", "DISABLED", "METRICS_ONLY", "CLOSED"};
+    return absl::InvalidArgumentError(
+        absl::StrCat("state ", Quote(state), " is unknown", NearestOrKnown(state, states)));
+  }
+  return Action([=](const Target& target) {
+    return Told(target, service, target.registry.SetDirective(service, key, state),
+                absl::StrCat("breaker ", name, " is ", state, " in all consumers"));
+  });
+}
+
+absl::StatusOr<Action> Level(const Words& arguments) {
+  const std::string& service = arguments[0];
+  const std::string& level = arguments[1];
+  if (level == "clear") {
+    return Action([=](const Target& target) {
+      return Told(target, service, target.registry.SetDirective(service, kLevelDirective, ""),
+                  absl::StrCat(service, " is at the level of each consumer's own settings"));
+    });
+  }
+  if (!CheckUnderstood(service, kLevelDirective, level).ok()) {
+    Words levels = {"clear"};
+    for (const auto& [name, value] : kDegradationLevels) levels.emplace_back(name);
+    return absl::InvalidArgumentError(
+        absl::StrCat("level ", Quote(level), " is unknown", NearestOrKnown(level, levels)));
+  }
+  return Action([=](const Target& target) {
+    return Told(target, service, target.registry.SetDirective(service, kLevelDirective, level),
+                absl::StrCat(service, " is at the level ", level, " in all consumers"));
+  });
+}
+
+absl::StatusOr<Action> ShowDirectives(const Words& arguments) {
+  return Action([service = arguments[0]](const Target& target) -> absl::Status {
+    const auto list = ReadList(target.registry, service, target.timeout);
+    if (!list.ok()) return list.status();
+    if ((*list)->directives.empty()) {
+      target.notes << service << " has no directives (" << target.where << ")\n";
+    }
+    for (const auto& [key, value] : (*list)->directives) {
+      target.out << key << " = " << value << "\n";
+    }
+    return absl::OkStatus();
+  });
+}
+
+constexpr Command kCommands[] = {
+    {"instances", "SERVICE", "the instances that are registered", &Instances, 1, 1},
+    {"gray", "SERVICE add|remove ENDPOINT", "mark an instance gray, or take the mark away", &Gray,
+     2, 3},
+    {"gray", "SERVICE clear", "take all of a service's gray marks away", &Gray, 2, 3},
+    {"breaker", "NAME FORCED_OPEN|DISABLED|METRICS_ONLY|CLOSED",
+     "force a breaker in all consumers; CLOSED takes it back", &Breaker, 2, 2},
+    {"level", "SERVICE normal|degraded|core-only|clear",
+     "the level of degradation in all consumers; clear takes it back", &Level, 2, 2},
+    {"directives", "SERVICE", "what breaker and level have said", &ShowDirectives, 1, 1},
+};
+
+}  // namespace
+
+absl::StatusOr<Action> Understand(const Words& words) {
+  Words known;
+  for (const Command& command : kCommands) known.emplace_back(command.name);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  if (words.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("which command? There are ", absl::StrJoin(known, ", ")));
+  }
+  const Words arguments(words.begin() + 1, words.end());
+  for (const Command& command : kCommands) {
+    if (words[0] != command.name) continue;
+    if (arguments.size() < command.fewest || arguments.size() > command.most) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("usage: marpcctl ", command.name, " ", command.arguments));
+    }
+    return command.understand(arguments);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("command ", Quote(words[0]), " is unknown", NearestOrKnown(words[0], known)));
+}
+
+std::string Usage() {
+  std::string text =
+      "marpcctl --registry ADDRESS [--env ENV] COMMAND ...\n"
+      "marpcctl --config FILE COMMAND ...\n"
+      "\n"
+      "Says something about a service to all of its consumers, through the registry.\n"
+      "\n";
+  for (const Command& command : kCommands) {
+    absl::StrAppend(&text, "  ", command.name, " ", command.arguments, "\n      ", command.help,
+                    "\n");
+  }
+  absl::StrAppend(
+      &text,
+      "\n"
+      "  --registry ADDRESS  zookeeper://host:port,host:port/chroot or file:/folder\n"
+      "  --env ENV           the environment; without it that of the file, or dev\n"
+      "  --config FILE       the YAML of a process: its registry, environment and registry.auth\n"
+      "\n"
+      "A breaker is named demo.HelloService, demo.HelloService/Hello or\n"
+      "demo.HelloService@10.0.0.7:8080. Ends with 0, with 1 where the registry refuses or does "
+      "not\n"
+      "answer, with 2 where the command is not understood.\n");
+  return text;
+}
+
+}  // namespace marpc::ctl
