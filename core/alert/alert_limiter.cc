@@ -1,7 +1,5 @@
 #include "marpc/alert/alert_limiter.h"
 
-#include <algorithm>
-
 namespace marpc {
 namespace {
 
@@ -18,19 +16,25 @@ std::optional<uint64_t> AlertLimiter::Admit(const Alert& alert, MonotonicTime no
   }
   const uint64_t left_out = std::exchange(subject.left_out, 0);
   subject.last = now;
-  if (subjects_.size() > kSubjectsKept) ForgetOld(now);
+  if (first) {
+    subject.place = by_last_.insert(by_last_.end(), &found->first);
+  } else {
+    by_last_.splice(by_last_.end(), by_last_, subject.place);
+  }
+  if (subjects_.size() > kSubjectsKept) {
+    ForgetOldest();
+    while (!by_last_.empty() && IsOver(subjects_.at(*by_last_.front()), now)) ForgetOldest();
+  }
   return left_out;
 }
 
-void AlertLimiter::ForgetOld(MonotonicTime now) {
-  std::erase_if(subjects_, [&](const auto& one) {
-    return now - one.second.last >= min_interval_ && one.second.left_out == 0;
-  });
-  if (subjects_.size() <= kSubjectsKept) return;
-  const auto oldest =
-      std::min_element(subjects_.begin(), subjects_.end(),
-                       [](const auto& a, const auto& b) { return a.second.last < b.second.last; });
-  subjects_.erase(oldest);
+void AlertLimiter::ForgetOldest() {
+  subjects_.erase(subjects_.find(*by_last_.front()));
+  by_last_.pop_front();
+}
+
+bool AlertLimiter::IsOver(const Subject& subject, MonotonicTime now) const {
+  return now - subject.last >= min_interval_ && subject.left_out == 0;
 }
 
 }  // namespace marpc

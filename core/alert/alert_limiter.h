@@ -3,6 +3,7 @@
 #define MARPC_ALERT_ALERT_LIMITER_H_
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,14 +26,19 @@ class AlertLimiter {
   size_t remembered() const { return subjects_.size(); }
 
  private:
+  using Name = std::pair<std::string, std::string>;  // event and subject
   struct Subject {
     MonotonicTime last;
     uint64_t left_out = 0;
+    std::list<const Name*>::iterator place;  // in by_last_
   };
-  void ForgetOld(MonotonicTime now);
+  void ForgetOldest();
+  // None of its like is kept back by now, and none is to be told of.
+  bool IsOver(const Subject& subject, MonotonicTime now) const;
 
   const absl::Duration min_interval_;
-  std::map<std::pair<std::string, std::string>, Subject> subjects_;  // by event and subject
+  std::map<Name, Subject> subjects_;
+  std::list<const Name*> by_last_;  // of subjects_, the oldest first
 };
 
 }  // namespace marpc

@@ -33,7 +33,8 @@ std::string AlertSignature(absl::string_view secret, absl::string_view timestamp
                            absl::string_view body);
 
 // Runs the command, without a shell; the alert is its standard input. One that takes too long is
-// killed, with its process group.
+// killed, with its process group. In a program that ignores SIGCHLD or waits for all its children
+// itself, how a command ended is not known; it counts as sent then.
 std::unique_ptr<AlertSink> MakeCommandSink(const std::vector<std::string>& command,
                                            absl::Duration timeout);
 

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "marpc/alert/alert_sink.h"
@@ -20,6 +22,10 @@ extern char** environ;
 
 namespace marpc {
 namespace {
+
+constexpr absl::Duration kTick = absl::Milliseconds(1);
+// How often it is looked whether a command has ended, where the system does not tell.
+constexpr absl::Duration kStep = absl::Milliseconds(10);
 
 class Descriptor {
  public:
@@ -49,12 +55,17 @@ class Streams {
       posix_spawn_file_actions_addopen(&actions_, output, "/dev/null", O_WRONLY, 0);
     }
     posix_spawnattr_init(&attributes_);
-    // A group of its own, to be killed as one; and no signal of the program's is blocked in it.
+    // A group of its own, to be killed as one; and signals are as commands expect them, whatever
+    // the program blocks or ignores.
     posix_spawnattr_setpgroup(&attributes_, 0);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes_, &signals);
+    sigaddset(&signals, SIGPIPE);
+    sigaddset(&signals, SIGCHLD);
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   }
   ~Streams() {
     posix_spawn_file_actions_destroy(&actions_);
@@ -74,11 +85,12 @@ class CommandSink final : public AlertSink {
       : command_(std::move(command)),
         name_(absl::StrCat("command ", command_[0])),
         timeout_(timeout),
-        aborted_(eventfd(0, EFD_CLOEXEC)) {}
+        wake_up_(eventfd(0, EFD_CLOEXEC)) {}
 
   absl::string_view name() const override { return name_; }
 
   absl::Status Send(const std::string& json) override {
+    if (aborted_.load()) return Aborted();
     // A file, since a pipe whose reader has gone would send the program a SIGPIPE.
     const Descriptor input(memfd_create("marpc-alert", MFD_CLOEXEC));
     if (input.fd() < 0) return Failure("memfd_create", errno);
@@ -100,30 +112,45 @@ class CommandSink final : public AlertSink {
   }
 
   void Abort() override {
+    aborted_.store(true);
     const uint64_t one = 1;
-    (void)!write(aborted_.fd(), &one, sizeof(one));
+    (void)!write(wake_up_.fd(), &one, sizeof(one));
   }
 
  private:
+  static absl::Status Aborted() {
+    return absl::CancelledError("not sent, since the consumer was closed");
+  }
+
   absl::Status Await(pid_t child) const {
     const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
-    pollfd waits[] = {{process.fd(), POLLIN, 0}, {aborted_.fd(), POLLIN, 0}};
+    pollfd waits[] = {{process.fd(), POLLIN, 0}, {wake_up_.fd(), POLLIN, 0}};
+    // poll() passes over what the system does not give (an old kernel, too many open files).
+    const bool complete = process.fd() >= 0 && wake_up_.fd() >= 0;
     const MonotonicTime deadline = Clock::Real().Now() + timeout_;
-    int ready = -1;
-    do {
-      const absl::Duration left = std::max(deadline - Clock::Real().Now(), absl::ZeroDuration());
-      ready = poll(waits, 2, static_cast<int>(absl::ToInt64Milliseconds(left)));
-    } while (ready < 0 && errno == EINTR);
-    const bool ended = ready > 0 && (waits[0].revents & POLLIN) != 0;
-    if (!ended) kill(-child, SIGKILL);
+    while (true) {
+      if (const auto ended = Reap(child, WNOHANG)) return *ended;
+      const absl::Duration left = deadline - Clock::Real().Now();
+      if (left <= absl::ZeroDuration() || aborted_.load()) break;
+      const absl::Duration step = std::min(left, complete ? absl::Hours(1) : kStep);
+      poll(waits, 2, static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(step, kTick))));
+    }
+    kill(-child, SIGKILL);
+    Reap(child, 0);
+    return aborted_.load() ? absl::CancelledError("killed, since the consumer was closed")
+                           : absl::DeadlineExceededError("killed, since it took too long");
+  }
+
+  // What became of the command; none: it runs still.
+  static std::optional<absl::Status> Reap(pid_t child, int options) {
     int status = 0;
-    while (waitpid(child, &status, 0) < 0) {
-      if (errno != EINTR) return Failure("waitpid", errno);
-    }
-    if (!ended) {
-      return ready == 0 ? absl::DeadlineExceededError("killed, since it took too long")
-                        : absl::CancelledError("killed, since the consumer was closed");
-    }
+    pid_t reaped = -1;
+    do {
+      reaped = waitpid(child, &status, options);
+    } while (reaped < 0 && errno == EINTR);
+    if (reaped == 0) return std::nullopt;
+    // It has ended, and the system or the program took its end: SIGCHLD is ignored, or waited for.
+    if (reaped < 0) return absl::OkStatus();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
     return absl::UnavailableError(WIFEXITED(status)
                                       ? absl::StrCat("ended with ", WEXITSTATUS(status))
@@ -133,7 +160,8 @@ class CommandSink final : public AlertSink {
   const std::vector<std::string> command_;
   const std::string name_;
   const absl::Duration timeout_;
-  const Descriptor aborted_;
+  const Descriptor wake_up_;
+  std::atomic<bool> aborted_{false};
 };
 
 }  // namespace

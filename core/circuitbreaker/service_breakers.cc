@@ -56,11 +56,11 @@ struct ServiceBreakers::Group {
 };
 
 ServiceBreakers::ServiceBreakers(std::string service, Listener listener, OnBack on_back,
-                                 ProbeAt probe_at)
+                                 ActiveProbes probes)
     : service_(std::move(service)),
       listener_(std::make_shared<const Listener>(std::move(listener))),
       on_back_(std::make_shared<const OnBack>(std::move(on_back))),
-      probe_at_(std::make_shared<const ProbeAt>(std::move(probe_at))) {}
+      probes_(std::make_shared<const ActiveProbes>(std::move(probes))) {}
 
 MethodBreakers ServiceBreakers::For(const Method& method, const CircuitBreakerSettings& settings,
                                     const CircuitBreakerSettings& shared) {
@@ -108,7 +108,11 @@ void ServiceBreakers::Begin(CircuitBreaker& breaker, const std::string& name) co
 int ServiceBreakers::NewGroup(const CircuitBreakerSettings& settings, std::string name) {
   auto group = std::make_shared<Group>();
   group->name = std::move(name);
-  group->rules = std::make_shared<const BreakerRules>(With(settings, settings.instance));
+  BreakerRules rules = With(settings, settings.instance);
+  if (rules.active_probe) {
+    rules.half_open_probe_timeout = std::max(ProbeTimeout(rules), probes_->timeout);
+  }
+  group->rules = std::make_shared<const BreakerRules>(std::move(rules));
   group->listener = listener_;
   groups_.push_back(std::move(group));
   return static_cast<int>(groups_.size()) - 1;
@@ -122,12 +126,12 @@ std::shared_ptr<ServiceBreakers::OfInstance> ServiceBreakers::MakeForInstance(
     std::shared_ptr<InstanceBreakerTally> tally;
     std::shared_ptr<const Listener> listener;
     std::shared_ptr<const OnBack> on_back;
-    std::shared_ptr<const ProbeAt> probe_at;
+    std::shared_ptr<const ActiveProbes> probes;
     std::string name;
   };
   const std::string name = absl::StrCat(group->name, "@", made->instance->endpoint().ToString());
   auto told =
-      std::make_shared<const Told>(Told{group->tally, group->listener, on_back_, probe_at_, name});
+      std::make_shared<const Told>(Told{group->tally, group->listener, on_back_, probes_, name});
   // The breaker lives in what it would keep alive.
   made->breaker = std::make_shared<CircuitBreaker>(
       group->rules, [told = std::move(told), made = std::weak_ptr<OfInstance>(made)](
@@ -137,8 +141,8 @@ std::shared_ptr<ServiceBreakers::OfInstance> ServiceBreakers::MakeForInstance(
           if (Refuses(transition.from) && !Refuses(transition.to) && *told->on_back != nullptr) {
             (*told->on_back)(*one->instance, transition.at);
           }
-          if (*told->probe_at != nullptr && WantsProbe(*one->breaker, transition)) {
-            (*told->probe_at)(one->instance, one->breaker, transition.at + transition.wait);
+          if (told->probes->at != nullptr && WantsProbe(*one->breaker, transition)) {
+            told->probes->at(one->instance, one->breaker, transition.at + transition.wait);
           }
         }
         if (*told->listener != nullptr) (*told->listener)(told->name, transition);

@@ -11,6 +11,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/live_instance.h"
@@ -40,14 +41,18 @@ class ServiceBreakers {
       std::function<void(absl::string_view name, const CircuitBreaker::Transition& transition)>;
   // Told of an instance whose breaker has closed: calls go to it again.
   using OnBack = std::function<void(LiveInstance& instance, MonotonicTime now)>;
-  // Told of an instance whose breaker wants to be probed at that time
-  // (BreakerRules::active_probe).
-  using ProbeAt =
-      std::function<void(const std::shared_ptr<LiveInstance>& instance,
-                         const std::shared_ptr<CircuitBreaker>& breaker, MonotonicTime when)>;
-  // All must be thread-safe; null: nobody is told.
+  // Who probes with BreakerRules::active_probe.
+  struct ActiveProbes {
+    // Told of an instance whose breaker wants to be probed at that time.
+    std::function<void(const std::shared_ptr<LiveInstance>& instance,
+                       const std::shared_ptr<CircuitBreaker>& breaker, MonotonicTime when)>
+        at;
+    // What one may take: so long it keeps its place at least (half_open_probe_timeout).
+    absl::Duration timeout;
+  };
+  // All functions must be thread-safe; null: nobody is told.
   ServiceBreakers(std::string service, Listener listener, OnBack on_back = nullptr,
-                  ProbeAt probe_at = nullptr);
+                  ActiveProbes probes = {});
 
   // `shared` is what methods of the service have that say nothing of their own.
   MethodBreakers For(const Method& method, const CircuitBreakerSettings& settings,
@@ -79,7 +84,7 @@ class ServiceBreakers {
   const std::string service_;
   const std::shared_ptr<const Listener> listener_;
   const std::shared_ptr<const OnBack> on_back_;
-  const std::shared_ptr<const ProbeAt> probe_at_;
+  const std::shared_ptr<const ActiveProbes> probes_;
   std::shared_ptr<CircuitBreaker> service_breaker_;
   int service_group_ = -1;
   std::vector<std::shared_ptr<Group>> groups_;

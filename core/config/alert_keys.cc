@@ -1,13 +1,36 @@
 #include "marpc/config/alert_keys.h"
 
-#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "marpc/config/alert_settings.h"
 #include "marpc/config/key_definition.h"
 #include "marpc/config/value_type.h"
 
 namespace marpc {
+
+namespace {
+
+// A program and its arguments.
+ValueType<std::vector<std::string>> Command() {
+  ValueType<std::vector<std::string>> type = ListOf(AnyText());
+  type.read = [read = type.read](const YamlNode& node, ReadContext& context,
+                                 std::vector<std::string>* target) {
+    std::vector<std::string> command;
+    if (!read(node, context, &command)) return false;
+    if (!NamesProgram(command)) {
+      context.faults.Add(
+          node.mark, absl::StrCat(context.key, ": the program's name, the first item, is empty"));
+      return false;
+    }
+    *target = std::move(command);
+    return true;
+  };
+  return type;
+}
+
+}  // namespace
 
 bool IsWebUrl(absl::string_view url) {
   if (!absl::ConsumePrefix(&url, "http://") && !absl::ConsumePrefix(&url, "https://")) return false;
@@ -18,7 +41,17 @@ bool IsWebUrl(absl::string_view url) {
   if (const size_t at = authority.rfind('@'); at != absl::string_view::npos) {
     authority.remove_prefix(at + 1);
   }
-  return !authority.empty() && authority[0] != ':';
+  // Of an address in brackets, what follows these.
+  const size_t bracket = authority.rfind(']');
+  const size_t colon = authority.find(':', bracket == absl::string_view::npos ? 0 : bracket);
+  if (colon == absl::string_view::npos) return !authority.empty();
+  const absl::string_view port = authority.substr(colon + 1);
+  const bool digits = port.find_first_not_of("0123456789") == absl::string_view::npos;
+  return colon > 0 && digits && port.size() <= 5;
+}
+
+bool NamesProgram(const std::vector<std::string>& command) {
+  return command.empty() || !command[0].empty();
 }
 
 std::vector<Key> AlertKeys() {
@@ -33,15 +66,16 @@ std::vector<Key> AlertKeys() {
                                           {"unhealthy", &AlertEvents::unhealthy},
                                           {"healthy", &AlertEvents::healthy}}),
              "[breakerOpen, ejected, unhealthy]", "What a consumer tells of."),
-      Define("alerts.webhook.url", of(&A::webhook_url),
-             Text("http:// or https:// URL", "a URL that begins with http:// or https://",
-                  [](const std::string& text) { return text.empty() || IsWebUrl(text); }),
-             "'https://alerts.example.com/marpc'",
-             "Where alerts are posted as JSON; empty: nowhere."),
+      Secret(Define("alerts.webhook.url", of(&A::webhook_url),
+                    Text("http:// or https:// URL", std::string(kWebUrl),
+                         [](const std::string& text) { return text.empty() || IsWebUrl(text); }),
+                    "'https://alerts.example.com/marpc'",
+                    "Where alerts are posted as JSON; empty: nowhere. Kept out of messages, since "
+                    "its path is often a password.")),
       Secret(Define("alerts.webhook.secret", of(&A::webhook_secret), AnyText(),
                     "'${MARPC_ALERT_SECRET:change-me}'",
                     "Signs what is posted, with HMAC-SHA256; kept out of logs and messages.")),
-      Define("alerts.command", of(&A::command), ListOf(AnyText()), "[/usr/local/bin/page, marpc]",
+      Define("alerts.command", of(&A::command), Command(), "[/usr/local/bin/page, marpc]",
              "A program and its arguments that gets each alert as JSON on its standard input; run "
              "without a shell. Empty: none."),
       Define("alerts.minInterval", of(&A::min_interval),

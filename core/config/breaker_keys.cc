@@ -152,8 +152,8 @@ std::vector<Key> HalfOpenKeys() {
              "Probes that must fail for it to open again."),
       Define("circuitbreaker.halfOpenProbeTimeout", Of(&R::half_open_probe_timeout),
              Optional(Wait(), "as halfOpenDelay"), "10s",
-             "After that a probe that has not ended makes room for another. Left out: "
-             "halfOpenDelay."),
+             "After that a probe that has not ended makes room for another; with activeProbe not "
+             "before healthCheck.timeout. Left out: halfOpenDelay."),
       Define("circuitbreaker.halfOpenTimeLimit", Of(&R::half_open_time_limit), Time(kNone, kDay),
              "30s", "How long probes may leave it undecided; 0: for ever."),
       Define("circuitbreaker.halfOpenUndecided", Of(&R::half_open_undecided),

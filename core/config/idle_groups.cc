@@ -26,20 +26,22 @@ const Key* SwitchOf(const Key& key) {
 
 class IdleGroups {
  public:
-  explicit IdleGroups(const FileAssignments& file) : file_(file) {}
+  IdleGroups(const FileAssignments& file, const Settings& settings)
+      : file_(file), settings_(settings) {}
 
   std::vector<std::string> Find() {
-    Check(file_.global, [&](absl::string_view name) {
+    Check(file_.global, AnyProbesActively(), [&](absl::string_view name) {
       return Sets(file_.global, name) ||
              std::any_of(file_.services.begin(), file_.services.end(),
                          [&](const auto& service) { return AnywhereIn(service.second, name); });
     });
-    for (const auto& [unused, service] : file_.services) {
-      Check(service.own, [&, &service = service](absl::string_view name) {
+    for (const auto& [name, service] : file_.services) {
+      const bool probes = ProbesActively(settings_.services.at(name).method_defaults);
+      Check(service.own, probes, [&, &service = service](absl::string_view name) {
         return Sets(file_.global, name) || AnywhereIn(service, name);
       });
       for (const auto& [unused_too, method] : service.methods) {
-        Check(method, [&, &service = service, &method = method](absl::string_view name) {
+        Check(method, probes, [&, &service = service, &method = method](absl::string_view name) {
           return Sets(file_.global, name) || Sets(service.own, name) || Sets(method, name);
         });
       }
@@ -57,16 +59,29 @@ class IdleGroups {
                        [&](const auto& method) { return Sets(method.second, name); });
   }
 
+  static bool ProbesActively(const MethodSettings& settings) {
+    return settings.circuit_breaker.active_probe;
+  }
+  bool AnyProbesActively() const {
+    return ProbesActively(settings_.method_defaults) ||
+           std::any_of(
+               settings_.services.begin(), settings_.services.end(),
+               [](const auto& service) { return ProbesActively(service.second.method_defaults); });
+  }
+  // Probes of breakers go by these whether or not health checks are on.
+  static bool IsOfProbes(absl::string_view key) {
+    return key == "healthCheck.timeout" || key == "healthCheck.service";
+  }
+
   template <typename IsSet>
-  void Check(const AssignmentGroup& group, const IsSet& is_set) {
+  void Check(const AssignmentGroup& group, bool probes, const IsSet& is_set) {
     std::set<const Key*> told;
     for (const Assignment& given : group.assignments) {
       const auto [found, first] = switches_.try_emplace(given.key);
       if (first) found->second = SwitchOf(*given.key);
       const Key* on = found->second;
       if (on == nullptr || told.contains(on) || is_set(on->name)) continue;
-      // Health checks that probe breakers go by these, too.
-      if (on->name == "healthCheck.enabled" && is_set("circuitbreaker.activeProbe")) continue;
+      if (probes && IsOfProbes(given.key->name)) continue;
       const bool of_a_policy =
           std::any_of(file_.retry_policies.begin(), file_.retry_policies.end(),
                       [&](const auto& policy) { return Sets(policy.second, on->name); });
@@ -79,14 +94,15 @@ class IdleGroups {
   }
 
   const FileAssignments& file_;
+  const Settings& settings_;
   std::map<const Key*, const Key*> switches_;  // as they were looked up
   std::vector<std::string> warnings_;
 };
 
 }  // namespace
 
-std::vector<std::string> WarnOfIdleGroups(const FileAssignments& file) {
-  return IdleGroups(file).Find();
+std::vector<std::string> WarnOfIdleGroups(const FileAssignments& file, const Settings& settings) {
+  return IdleGroups(file, settings).Find();
 }
 
 }  // namespace marpc

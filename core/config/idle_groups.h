@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "marpc/config/assignments.h"
+#include "marpc/config/settings.h"
 
 namespace marpc {
 
 // A warning for each level that gives keys of a part (circuitbreaker, filter.mock, retry.hedging
 // ...) whose `enabled` is false by default and stands neither there, nor above, nor below it.
-// `enabled: false` is somebody's word, and warned of by nobody.
-std::vector<std::string> WarnOfIdleGroups(const FileAssignments& file);
+// `enabled: false` is somebody's word, and warned of by nobody. `settings` are what the file came
+// to.
+std::vector<std::string> WarnOfIdleGroups(const FileAssignments& file, const Settings& settings);
 
 }  // namespace marpc
 

@@ -13,6 +13,7 @@
 #include "marpc/config/assignments.h"
 #include "marpc/config/combinations.h"
 #include "marpc/config/faults.h"
+#include "marpc/config/idle_alerts.h"
 #include "marpc/config/idle_groups.h"
 #include "marpc/config/keys.h"
 #include "marpc/config/policy_text.h"
@@ -201,7 +202,8 @@ absl::StatusOr<Settings> ParseSettings(absl::string_view yaml, absl::string_view
   if (!faults.empty()) return faults.ToStatus(name);
   settings.source = std::string(name);
   std::vector<std::string> warnings = Warnings(settings);
-  absl::c_move(WarnOfIdleGroups(file), std::back_inserter(warnings));
+  absl::c_move(WarnOfIdleGroups(file, settings), std::back_inserter(warnings));
+  absl::c_move(WarnOfIdleAlerts(settings), std::back_inserter(warnings));
   for (std::string& warning : warnings) {
     if (options.warnings != nullptr) {
       options.warnings->push_back(std::move(warning));

@@ -18,7 +18,7 @@
 #include "marpc/degradation/degradation.h"
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
-#include "marpc/health/bounded_probe.h"
+#include "marpc/observe/log.h"
 #include "marpc/registry/registry.h"
 #include "marpc/router/gray_router.h"
 #include "marpc/transport/grpc/grpc_health_probe.h"
@@ -27,8 +27,8 @@
 namespace marpc {
 namespace {
 
-// More would make little waves of their own in a fleet of thousands of instances.
-constexpr int kHealthChecksAtOnce = 32;
+// Cancelled calls end at once; one that does not is held up in a callback of its user's.
+constexpr absl::Duration kCallsEnd = absl::Seconds(5);
 
 // How long closing waits for alerts that are still to be sent.
 constexpr absl::Duration kLastAlerts = absl::Seconds(1);
@@ -78,8 +78,7 @@ absl::StatusOr<std::unique_ptr<Consumer>> Consumer::Create(const Settings& setti
   context.options = std::move(options);
   context.created_at = context.clock.Now();
   context.transport = MakeGrpcTransport(settings.transport);
-  context.health_probe = std::make_shared<BoundedProbe>(
-      std::make_shared<GrpcHealthProbe>(context.in_flight, context.clock), kHealthChecksAtOnce);
+  context.health_probe = std::make_shared<GrpcHealthProbe>(context.in_flight, context.clock);
   context.mock = std::make_shared<MockFilter>();
   context.cache = std::make_shared<CacheFilter>();
   context.gray = std::make_unique<GrayMarks>([weak = std::weak_ptr<Parts>(parts)] {
@@ -243,8 +242,11 @@ void Consumer::Close() {
   ConsumerContext& context = *parts->context;
   // On the timers' thread, those that are waited for below would wait for it in turn.
   context.timers.HandOver();
-  // Cancelled calls end at once; one that does not is held up in a callback of its user's.
-  context.in_flight->Close(absl::Seconds(5));
+  if (!context.in_flight->Close(kCallsEnd)) {
+    Logger()->warn(
+        "event=closed_too_soon what=\"calls or health checks that were cancelled have "
+        "not ended: is a callback still running?\"");
+  }
   for (const auto& [service, runtime] : runtimes) runtime->Close();
   context.timers.Stop();
   if (context.alerts != nullptr) context.alerts->Close(kLastAlerts);

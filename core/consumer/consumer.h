@@ -164,7 +164,7 @@ class Consumer {
   // thread joined. Waits until the calls have ended, which takes no longer than what their
   // callbacks do, but for 5 s at most: a call that is held up in its user's code ends after that.
   // Idempotent: a second call, while the first is at work on another thread too, returns at once.
-  // May be called from a call's own callback.
+  // May be called from a call's own callback and from on_health_change.
   void Close();
 
   // For ServiceClient.

@@ -35,7 +35,7 @@ struct ConsumerContext {
   TimerQueue timers;
   // Calls, and health checks.
   const std::shared_ptr<InFlightCalls> in_flight = std::make_shared<InFlightCalls>();
-  std::shared_ptr<HealthProbe> health_probe;
+  std::shared_ptr<HealthProbe> health_probe;  // asks at once
   std::shared_ptr<MockFilter> mock;
   std::shared_ptr<CacheFilter> cache;
   std::unique_ptr<GrayMarks> gray;

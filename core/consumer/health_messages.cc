@@ -37,4 +37,13 @@ HealthListeners TellOfHealth(std::string service,
   return listeners;
 }
 
+BreakerProbes::OnNotSupported TellOfProbes(std::string service) {
+  return [service = std::move(service)](const std::string& instance, const absl::Status& status) {
+    Logger()->warn(
+        "event=breaker_probe_not_supported service={} instance={} code={} what=\"{}\" (calls probe "
+        "the breakers of such instances; it is said once)",
+        service, instance, absl::StatusCodeToString(status.code()), std::string(status.message()));
+  };
+}
+
 }  // namespace marpc

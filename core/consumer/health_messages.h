@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "marpc/health/breaker_probes.h"
 #include "marpc/health/health_checker.h"
 
 namespace marpc {
@@ -13,6 +14,9 @@ namespace marpc {
 // Log what the checks of the service find, and tell `own`, which may be null.
 HealthListeners TellOfHealth(std::string service,
                              std::function<void(absl::string_view, const HealthEvent&)> own);
+
+// Logs that an instance of the service, whose breaker is to be probed, cannot be asked.
+BreakerProbes::OnNotSupported TellOfProbes(std::string service);
 
 }  // namespace marpc
 

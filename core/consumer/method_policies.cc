@@ -61,7 +61,7 @@ MethodPolicies::MethodPolicies(std::shared_ptr<const ConsumerContext> context, s
       service_(std::move(service)),
       breakers_(service_,
                 TellOf(std::move(listeners.on_transition), context_->options.on_breaker_transition),
-                std::move(listeners.on_back), std::move(listeners.probe_at)) {}
+                std::move(listeners.on_back), std::move(listeners.probes)) {}
 
 std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   auto policy = std::make_shared<MethodPolicy>();

@@ -20,7 +20,7 @@ class MethodPolicies {
   // Told of breakers, besides the program; null: nobody.
   struct BreakerListeners {
     ServiceBreakers::OnBack on_back;
-    ServiceBreakers::ProbeAt probe_at;
+    ServiceBreakers::ActiveProbes probes;
     ServiceBreakers::Listener on_transition;
   };
   MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service,

@@ -13,11 +13,17 @@
 #include "marpc/consumer/gray_marks.h"
 #include "marpc/consumer/health_messages.h"
 #include "marpc/consumer/list_messages.h"
+#include "marpc/health/bounded_probe.h"
 #include "marpc/invoker/blocking_call.h"
 #include "marpc/invoker/hedged_call.h"
 
 namespace marpc {
 namespace {
+
+// Health checks of a service at a time, and as many probes of its breakers: a few that hang hold up
+// neither the other kind nor other services. More would make little waves of their own in a fleet
+// of thousands of instances.
+constexpr int kChecksAtOnce = 32;
 
 // How long a connection to an instance that left is kept for calls that picked it just before.
 constexpr absl::Duration kRetireAfter = absl::Seconds(5);
@@ -61,10 +67,11 @@ std::unique_ptr<OutlierDetector> MakeOutliers(const ConsumerContext& context,
                        BeginOf(std::move(slow_start))});
 }
 
+// With a queue of its own for what is to be asked.
 HealthEnvironment EnvironmentOf(std::shared_ptr<ConsumerContext> context) {
   HealthEnvironment environment;
   environment.clock = &context->clock;
-  environment.probe = context->health_probe;
+  environment.probe = std::make_shared<BoundedProbe>(context->health_probe, kChecksAtOnce);
   environment.run_at = [context = std::move(context)](MonotonicTime when,
                                                       absl::AnyInvocable<void()> run) {
     context->timers.At(when, std::move(run));
@@ -88,15 +95,20 @@ std::shared_ptr<BreakerProbes> MakeBreakerProbes(const std::shared_ptr<ConsumerC
   const HealthCheckSettings& settings = context->settings.ForService(service).health_check;
   return std::make_shared<BreakerProbes>(
       HealthProbe::Question{settings.service.value_or(service), settings.timeout},
-      EnvironmentOf(context));
+      EnvironmentOf(context), TellOfProbes(service));
 }
 
-ServiceBreakers::ProbeAt ProbeAtOf(std::shared_ptr<BreakerProbes> probes) {
-  return [probes = std::move(probes)](const std::shared_ptr<LiveInstance>& instance,
-                                      const std::shared_ptr<CircuitBreaker>& breaker,
-                                      MonotonicTime when) {
+ServiceBreakers::ActiveProbes ActiveProbesOf(const ConsumerContext& context,
+                                             const std::string& service,
+                                             std::shared_ptr<BreakerProbes> probes) {
+  ServiceBreakers::ActiveProbes active;
+  active.at = [probes = std::move(probes)](const std::shared_ptr<LiveInstance>& instance,
+                                           const std::shared_ptr<CircuitBreaker>& breaker,
+                                           MonotonicTime when) {
     probes->ProbeAt(instance, breaker, when);
   };
+  active.timeout = context.settings.ForService(service).health_check.timeout;
+  return active;
 }
 
 std::shared_ptr<BreakerSharing> MakeSharing(const std::shared_ptr<ConsumerContext>& context,
@@ -133,7 +145,8 @@ ServiceRuntime::ServiceRuntime(std::shared_ptr<ConsumerContext> context, std::st
       routers_(std::move(routers)),
       balancer_(std::move(balancer)),
       maker_(context_, service_,
-             {BeginOf(slow_start_), ProbeAtOf(breaker_probes_), ListenerOf(sharing_)}),
+             {BeginOf(slow_start_), ActiveProbesOf(*context_, service_, breaker_probes_),
+              ListenerOf(sharing_)}),
       unusable_(ListNotReady(service_, context_->registry->state())) {
   absl::MutexLock lock(&mutex_);
   Publish();

@@ -1,10 +1,15 @@
 #include "marpc/consumer/settings_check.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "marpc/base/error.h"
@@ -138,6 +143,24 @@ absl::Status CheckAgainstReply(const Method& method, const MethodSettings& setti
   return ResultRule::For(method, settings.retry.retry_on_result).status();
 }
 
+absl::Status CheckAlerts(const std::string& where, const AlertSettings& alerts) {
+  if (!alerts.webhook_url.empty() && !IsWebUrl(alerts.webhook_url)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": alerts.webhook.url: expected ", kWebUrl));
+  }
+  if (!NamesProgram(alerts.command)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": alerts.command: the program's name is empty"));
+  }
+  if (alerts.command.empty() || !absl::StrContains(alerts.command[0], '/')) return absl::OkStatus();
+  // It may be there in time, so this is no fault.
+  if (access(alerts.command[0].c_str(), X_OK) != 0) {
+    Logger()->warn("event=alerts_cannot_run command=\"{}\" what=\"{}\"", alerts.command[0],
+                   std::strerror(errno));
+  }
+  return absl::OkStatus();
+}
+
 // The services that settings or code speak of are meant to be called: what their .proto declares is
 // checked at once, where it is linked into this process.
 absl::Status CheckNamedServices(const Settings& settings, const ConsumerOptions& options) {
@@ -195,10 +218,7 @@ absl::Status CheckSettings(const Settings& settings, const ConsumerOptions& opti
     }
   }
   if (auto s = CheckRanges(settings); !s.ok()) return s;
-  if (!settings.alerts.webhook_url.empty() && !IsWebUrl(settings.alerts.webhook_url)) {
-    return absl::InvalidArgumentError(
-        "alerts.webhook.url does not begin with http:// or https:// and a host");
-  }
+  if (auto s = CheckAlerts(file, settings.alerts); !s.ok()) return s;
   if (auto s = CheckCodePolicies(options.policies, settings); !s.ok()) return s;
   return CheckNamedServices(settings, options);
 }

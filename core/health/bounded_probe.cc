@@ -4,9 +4,15 @@ namespace marpc {
 
 void BoundedProbe::Check(const std::shared_ptr<LiveInstance>& instance, const Question& question,
                          absl::AnyInvocable<void(Result)> done) {
+  CheckIf(nullptr, instance, question, std::move(done));
+}
+
+void BoundedProbe::CheckIf(absl::AnyInvocable<bool()> may_begin,
+                           const std::shared_ptr<LiveInstance>& instance, const Question& question,
+                           absl::AnyInvocable<void(Result)> done) {
   {
     PlainMutexLock lock(&mutex_);
-    waiting_.push_back({instance, question, std::move(done)});
+    waiting_.push_back({std::move(may_begin), instance, question, std::move(done)});
   }
   Start();
 }
@@ -21,18 +27,28 @@ void BoundedProbe::Start() {
     waiting_.pop_front();
     ++under_way_;
     mutex_.unlock();
-    inner_->Check(next.instance, next.question,
-                  [self = shared_from_this(), done = std::move(next.done)](Result result) mutable {
-                    {
-                      PlainMutexLock lock(&self->mutex_);
-                      --self->under_way_;
-                    }
-                    done(std::move(result));
-                    self->Start();
-                  });
+    Begin(std::move(next));
     mutex_.lock();
   }
   starting_ = false;
+}
+
+void BoundedProbe::Begin(Waiting next) {
+  if (next.may_begin != nullptr && !next.may_begin()) {
+    OnEnded();
+    return next.done({});
+  }
+  inner_->Check(next.instance, next.question,
+                [self = shared_from_this(), done = std::move(next.done)](Result result) mutable {
+                  self->OnEnded();
+                  done(std::move(result));
+                  self->Start();
+                });
+}
+
+void BoundedProbe::OnEnded() {
+  PlainMutexLock lock(&mutex_);
+  --under_way_;
 }
 
 }  // namespace marpc

@@ -21,15 +21,20 @@ class BoundedProbe final : public HealthProbe, public std::enable_shared_from_th
 
   void Check(const std::shared_ptr<LiveInstance>& instance, const Question& question,
              absl::AnyInvocable<void(Result)> done) override;
+  void CheckIf(absl::AnyInvocable<bool()> may_begin, const std::shared_ptr<LiveInstance>& instance,
+               const Question& question, absl::AnyInvocable<void(Result)> done) override;
 
  private:
   struct Waiting {
+    absl::AnyInvocable<bool()> may_begin;  // null: it may
     std::shared_ptr<LiveInstance> instance;
     Question question;
     absl::AnyInvocable<void(Result)> done;
   };
   // Starts what may be started.
   void Start();
+  void Begin(Waiting next);
+  void OnEnded();
 
   const std::shared_ptr<HealthProbe> inner_;
   const int max_at_once_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 
 namespace marpc {
 namespace {
@@ -66,8 +67,11 @@ std::shared_ptr<const HealthGate> HealthChecker::ForInstances(
 
 void HealthChecker::CheckAt(const std::shared_ptr<Record>& record, MonotonicTime when) {
   record->due = when;
-  environment_.run_at(when, [weak = weak_from_this(), record, when] {
-    if (const auto self = weak.lock()) self->OnDue(record, when);
+  // An instance that leaves meanwhile is not kept for it.
+  environment_.run_at(when, [weak = weak_from_this(), of = std::weak_ptr(record), when] {
+    const auto self = weak.lock();
+    const auto one = of.lock();
+    if (self != nullptr && one != nullptr) self->OnDue(one, when);
   });
 }
 
@@ -128,18 +132,17 @@ void HealthChecker::OnChange(Record& record, MonotonicTime now) {
 }
 
 void HealthChecker::OnNewLives(absl::Span<LiveInstance* const> instances) {
+  const absl::flat_hash_set<const LiveInstance*> anew(instances.begin(), instances.end());
   const MonotonicTime now = environment_.clock->Now();
   PlainMutexLock lock(&mutex_);
   for (const std::shared_ptr<Record>& record : records_) {
-    for (const LiveInstance* instance : instances) {
-      if (record->instance.get() != instance) continue;
-      const bool healthy = std::exchange(record->health, {}).healthy;
-      record->health.since = now;
-      ++record->life;
-      if (!healthy) OnChange(*record, now);
-      // A check that is under way is followed by another one at once.
-      if (!record->under_way) CheckAt(record, FirstCheck(now));
-    }
+    if (!anew.contains(record->instance.get())) continue;
+    const bool healthy = std::exchange(record->health, {}).healthy;
+    record->health.since = now;
+    ++record->life;
+    if (!healthy) OnChange(*record, now);
+    // One that is under way is followed by another as soon.
+    if (!record->under_way) CheckAt(record, FirstCheck(now));
   }
 }
 

@@ -68,8 +68,8 @@ class HealthChecker final : public std::enable_shared_from_this<HealthChecker> {
   // Checks these from now on; those that have left are forgotten.
   std::shared_ptr<const HealthGate> ForInstances(
       absl::Span<const std::shared_ptr<LiveInstance>> instances);
-  // Other lives of their processes: healthy until found otherwise. Leaves events to Announce(),
-  // since it is called under locks.
+  // Other lives of their processes: healthy until found otherwise, and asked as new ones are.
+  // Leaves events to Announce(), since it is called under locks.
   void OnNewLives(absl::Span<LiveInstance* const> instances);
   void Announce();
   HealthSnapshot GetSnapshot() const;

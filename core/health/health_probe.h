@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -46,6 +47,14 @@ class HealthProbe {
   // returns; without a lock.
   virtual void Check(const std::shared_ptr<LiveInstance>& instance, const Question& question,
                      absl::AnyInvocable<void(Result)> done) = 0;
+  // The same, for checks that may wait for their turn: `may_begin` is asked when it has come,
+  // without a lock. False: the instance is not asked (kNone).
+  virtual void CheckIf(absl::AnyInvocable<bool()> may_begin,
+                       const std::shared_ptr<LiveInstance>& instance, const Question& question,
+                       absl::AnyInvocable<void(Result)> done) {
+    if (!may_begin()) return done({});
+    Check(instance, question, std::move(done));
+  }
 };
 
 }  // namespace marpc

@@ -25,6 +25,11 @@ bool InFlightCalls::Enter(Entry& entry) {
   return true;
 }
 
+void InFlightCalls::BeginToTell(Entry& entry) {
+  PlainMutexLock lock(&shards_[entry.shard].mutex);
+  entry.told_by = std::this_thread::get_id();
+}
+
 void InFlightCalls::Leave(Entry& entry) {
   Shard& shard = shards_[entry.shard];
   PlainMutexLock lock(&shard.mutex);
@@ -34,7 +39,14 @@ void InFlightCalls::Leave(Entry& entry) {
     shard.first = entry.next;
   }
   if (entry.next != nullptr) entry.next->previous = entry.previous;
-  if (shard.closed && shard.first == nullptr) shard.emptied.notify_all();
+  if (shard.closed) shard.left.notify_all();
+}
+
+bool InFlightCalls::Shard::AnyOfOthers() const {
+  for (const Entry* entry = first; entry != nullptr; entry = entry->next) {
+    if (entry->told_by != std::this_thread::get_id()) return true;
+  }
+  return false;
 }
 
 bool InFlightCalls::Close(absl::Duration timeout) {
@@ -47,8 +59,8 @@ bool InFlightCalls::Close(absl::Duration timeout) {
   bool all_left = true;
   for (Shard& shard : shards_) {
     PlainMutexLock lock(&shard.mutex);
-    const auto empty = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return shard.first == nullptr; };
-    all_left &= shard.emptied.wait_until(shard.mutex, deadline, empty);
+    const auto empty = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !shard.AnyOfOthers(); };
+    all_left &= shard.left.wait_until(shard.mutex, deadline, empty);
   }
   return all_left;
 }

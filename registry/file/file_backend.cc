@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "marpc/observe/log.h"
+#include "marpc/registry/file/directives_file.h"
 #include "marpc/registry/record.h"
 #include "marpc/registry/text_file.h"
 

@@ -32,7 +32,8 @@ class SharedBreakersTest : public ::testing::Test {
   }
   void Change(const std::string& breaker, BreakerState from, BreakerState to, BreakerReason reason,
               absl::Duration wait = absl::Seconds(5)) {
-    BreakerTransition transition{from, to, clock_.Now()};
+    BreakerTransition transition{
+        .from = from, .to = to, .at = clock_.Now(), .calls = {}, .wait = {}};
     transition.reason = reason;
     transition.wait = wait;
     shared_->OnTransition(breaker, transition);

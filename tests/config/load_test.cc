@@ -300,6 +300,7 @@ TEST(Load, SecretsStayOutOfMessages) {
         "marpc: {registry: {auth: 'u:x${hunter2}'}}", "marpc: {registry: {auth: 'u:${hunter2'}}",
         "marpc: {registry: {auth: {u: hunter2}}}",
         "marpc: {registry: {auth: 'u:hunter2', acl: maybe}}",
+        "marpc: {alerts: {webhook: {url: 'https:/hunter2'}}}",
         "marpc:\n  registry: {auth: 'u:hunter2'}\n  registry.auth: 'u:hunter2'\n"}) {
     EXPECT_THAT(Bad(yaml), Not(HasSubstr("hunter2")));
   }
@@ -335,14 +336,53 @@ TEST(Load, WhereBreakersAreProbedHealthChecksNeedNotBeOn) {
   EXPECT_THAT(warnings_of("healthCheck: {timeout: 2s}"),
               ElementsAre(HasSubstr("healthCheck.enabled is not set")));
   const std::string breaker = "circuitbreaker: {enabled: true, activeProbe: true";
-  EXPECT_THAT(warnings_of("healthCheck: {timeout: 2s}, " + breaker + ", scope: instance}"),
+  EXPECT_THAT(
+      warnings_of("healthCheck: {timeout: 2s, service: ''}, " + breaker + ", scope: instance}"),
+      IsEmpty());
+  // These are none of a probe's business.
+  EXPECT_THAT(warnings_of("healthCheck: {interval: 2s}, " + breaker + ", scope: instance}"),
+              ElementsAre(HasSubstr("healthCheck.interval (line 1) has no effect")));
+  EXPECT_THAT(warnings_of("healthCheck: {timeout: 2s}, circuitbreaker: {enabled: true, scope: "
+                          "instance, activeProbe: false}"),
+              ElementsAre(HasSubstr("healthCheck.enabled is not set")));
+  EXPECT_THAT(warnings_of("healthCheck: {timeout: 2s}, services: {a.B: {" + breaker +
+                          ", scope: instance}}}"),
               IsEmpty());
+  EXPECT_THAT(warnings_of(breaker + ", scope: instance}, services: {a.B: {healthCheck.timeout: 2s, "
+                                    "circuitbreaker.activeProbe: false}}"),
+              ElementsAre(HasSubstr("a.B.healthCheck.timeout (line 1) has no effect")));
   EXPECT_THAT(warnings_of(breaker + "}"),
               ElementsAre(HasSubstr("circuitbreaker.activeProbe has no effect: "
                                     "circuitbreaker.scope does not name instance")));
   EXPECT_THAT(
       warnings_of(breaker + ", scope: [service, instance], halfOpen: false}"),
       ElementsAre(HasSubstr("activeProbe has no effect: circuitbreaker.halfOpen is false")));
+}
+
+TEST(Load, AlertsThatCannotComeAreWarnedOf) {
+  const auto warnings_of = [](const std::string& keys) {
+    std::vector<std::string> warnings;
+    LoadOptions options;
+    options.warnings = &warnings;
+    EXPECT_TRUE(ParseSettings("marpc: {" + keys + "}", "c.yaml", options).ok()) << keys;
+    return warnings;
+  };
+  EXPECT_THAT(warnings_of("alerts: {on: ejected}"),
+              ElementsAre("alerts has no effect: neither alerts.webhook.url nor alerts.command is "
+                          "set"));
+  EXPECT_THAT(warnings_of("alerts: {minInterval: 5s}"), ElementsAre(HasSubstr("has no effect")));
+  const std::string to = "alerts: {command: [page], on: ";
+  EXPECT_THAT(
+      warnings_of(to + "[ejected, unhealthy, breakerOpen]}"),
+      ElementsAre("alerts.on names unhealthy, which never happens: healthCheck.enabled is "
+                  "nowhere true",
+                  "alerts.on names ejected, which never happens: outlier.enabled is nowhere "
+                  "true"));
+  EXPECT_THAT(warnings_of(to + "[readmitted, healthy]}"),
+              ElementsAre(HasSubstr("healthy"), HasSubstr("readmitted")));
+  EXPECT_THAT(warnings_of(to + "[ejected, unhealthy]}, healthCheck.enabled: true, services: {a.B: "
+                               "{outlier.enabled: true}}"),
+              IsEmpty());
 }
 
 TEST(Load, WhatABackoffsStrategyDoesNotUseIsRefusedWhereItStands) {

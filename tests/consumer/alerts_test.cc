@@ -1,9 +1,14 @@
 // Alerts as a consumer sends them.
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "marpc/observe/log.h"
+#include "spdlog/logger.h"
+#include "spdlog/sinks/ostream_sink.h"
 #include "tests/consumer/yaml_fixture.h"
 #include "tests/provider/gate.h"
 #include "tests/support/health_server.h"
@@ -16,6 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 class AlertsTest : public YamlFixture {
@@ -82,37 +88,79 @@ TEST_F(AlertsTest, WhatIsToldIsSaidByTheSettings) {
 
 TEST_F(AlertsTest, AHangingWebhookHoldsUpNoCall) {
   SilentServer peer(/*greets=*/false);
-  StartFromYaml(
-      {a_.endpoint()},
-      {absl::StrCat("alerts: {timeout: 1m, webhook: {url: 'http://", peer.endpoint(), "'}}"),
-       "circuitbreaker: {enabled: true, faultLimit: 1, halfOpenInitialDelay: 1ms, "
-       "halfOpenDelay: 1ms}"});
+  Listed({a_.endpoint()});
+  settings_.alerts.webhook_url = absl::StrCat("http://", peer.endpoint());
+  settings_.alerts.timeout = absl::Hours(1);
+  CircuitBreakerSettings& breaker = settings_.method_defaults.circuit_breaker;
+  breaker.enabled = true;
+  breaker.fault_limit = 1;
+  breaker.half_open_initial_delay = absl::Milliseconds(1);
+  StartConsumer();
   const demo::HelloServiceClient client(*consumer_);
   a_.Fail(true);
   Ask(client, 1);
   a_.Fail(false);
-  // While the alert hangs, which it does for a minute.
+  // From here to the end the alert hangs; who waited for it would, too.
+  ASSERT_TRUE(Eventually([&] { return peer.HasGot("breakerOpen"); }));
   EXPECT_TRUE(Eventually([&] { return client.Hello(Request()).ok(); }));
+  consumer_->Close();
 }
 
 TEST_F(AlertsTest, ABadUrlIsRefusedWithItsPlace) {
   for (const std::string url :
-       {"alerts.example.com/x", "ftp://example.com", "http://", "'http://a b'"}) {
+       {"alerts.example.com/hush-hush", "ftp://hush-hush.com", "http://", "'http://a hush-hush'",
+        "http://user:pa/hush-hush@host", "http://host:123456", "http://a:b:80"}) {
     const auto settings =
         ParseSettings(absl::StrCat("marpc:\n  alerts:\n    webhook:\n      url: ", url, "\n"),
                       "test.yaml", LoadOptions());
     ASSERT_FALSE(settings.ok()) << url;
     EXPECT_THAT(settings.status().message(),
                 AllOf(HasSubstr("test.yaml:4:12"), HasSubstr("alerts.webhook.url"),
-                      HasSubstr("http:// or https://")));
+                      HasSubstr("a URL such as https://host/path: http or https, a host, no "
+                                "blanks"),
+                      Not(HasSubstr("hush-hush"))))
+        << "its path is often a password";
   }
-  settings_.alerts.webhook_url = "localhost:80";
-  EXPECT_EQ(Consumer::Create(settings_).status().code(), absl::StatusCode::kInvalidArgument);
+  settings_.alerts.webhook_url = "localhost:80/hush-hush";
+  const absl::Status refused = Consumer::Create(settings_).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(),
+              AllOf(HasSubstr("settings: alerts.webhook.url: expected a URL such as"),
+                    Not(HasSubstr("hush-hush"))));
+  for (const std::string url :
+       {"http://[::1]/x", "http://[::1]:80", "https://u:p@host:8080/@team", "http://host"}) {
+    settings_.alerts.webhook_url = url;
+    EXPECT_TRUE(Consumer::Create(settings_).ok()) << url;
+  }
   const auto unsigned_ =
       ParseSettings("marpc: {alerts: {webhook: {secret: hush-hush}}}", "test.yaml", LoadOptions());
   ASSERT_FALSE(unsigned_.ok());
   EXPECT_THAT(unsigned_.status().message(), HasSubstr("alerts.webhook.url is not set"));
-  EXPECT_THAT(unsigned_.status().message(), ::testing::Not(HasSubstr("hush-hush")));
+  EXPECT_THAT(unsigned_.status().message(), Not(HasSubstr("hush-hush")));
+}
+
+TEST_F(AlertsTest, ACommandWithoutANameIsRefusedAndOneThatCannotBeRunIsWarnedOf) {
+  const auto nameless =
+      ParseSettings("marpc:\n  alerts:\n    command: ['', x]\n", "test.yaml", LoadOptions());
+  ASSERT_FALSE(nameless.ok());
+  EXPECT_THAT(nameless.status().message(), AllOf(HasSubstr("test.yaml:3:14: marpc.alerts.command"),
+                                                 HasSubstr("program's name")));
+  settings_.alerts.command = {""};
+  EXPECT_EQ(Consumer::Create(settings_).status().code(), absl::StatusCode::kInvalidArgument);
+
+  std::ostringstream log;
+  SetLogger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  for (const char* command : {"/bin/true", "true"}) {
+    settings_.alerts.command = {command};
+    EXPECT_TRUE(Consumer::Create(settings_).ok());
+  }
+  EXPECT_THAT(log.str(), Not(HasSubstr("event=alerts_cannot_run")));
+  settings_.alerts.command = {"/no/such/command"};
+  EXPECT_TRUE(Consumer::Create(settings_).ok()) << "it may be there in time";
+  EXPECT_THAT(log.str(), HasSubstr("event=alerts_cannot_run command=\"/no/such/command\" what=\"No "
+                                   "such file"));
+  SetLogger(nullptr);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Active health checks and probes of breakers, as a consumer makes them of real servers.
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -171,6 +172,7 @@ TEST_F(HealthTest, AnInstanceThatHangsOrIsGoneIsUnhealthyWithoutTraffic) {
 }
 
 TEST_F(HealthTest, ClosingEndsTheChecksThatAreUnderWay) {
+  CaptureLog();
   SilentServer hangs(/*greets=*/true);
   std::atomic<int> told{0};
   ConsumerOptions options;
@@ -180,14 +182,85 @@ TEST_F(HealthTest, ClosingEndsTheChecksThatAreUnderWay) {
                  "1}"},
                 options);
   const demo::HelloServiceClient client(*consumer_);
-  // A call waits for its answer where the check waits for its own.
-  CallOptions call;
-  call.timeout = absl::Milliseconds(300);
-  EXPECT_FALSE(client.Hello(Request(), call).ok());
+  ASSERT_TRUE(Eventually([&] { return hangs.HasGot(kHelloService); }));
   consumer_->Close();
   EXPECT_EQ(consumer_->Health(kHelloService)->checks, 0u);
   consumer_.reset();
   EXPECT_EQ(told.load(), 0);
+  EXPECT_THAT(log_.str(), Not(HasSubstr("event=closed_too_soon"))) << "the check has ended";
+}
+
+TEST_F(HealthTest, AListenerMayCloseTheConsumer) {
+  CaptureLog();
+  HealthServer a;
+  a.Say(false);
+  Gate closed;
+  ConsumerOptions options;
+  options.on_health_change = [&](absl::string_view, const HealthEvent&) {
+    consumer_->Close();
+    closed.Open();
+  };
+  StartFromYaml({a.endpoint()}, {kQuick}, options);
+  const demo::HelloServiceClient client(*consumer_);
+  EXPECT_TRUE(closed.Pass());
+  consumer_.reset();
+  EXPECT_THAT(log_.str(), Not(HasSubstr("event=closed_too_soon"))) << "it waited for itself";
+}
+
+TEST_F(HealthTest, InstancesThatHangHoldUpNeitherOtherServicesNorProbesOfBreakers) {
+  std::vector<std::unique_ptr<SilentServer>> hanging;
+  std::vector<std::string> endpoints;
+  for (int i = 0; i < 40; ++i) {
+    hanging.push_back(std::make_unique<SilentServer>(/*greets=*/true));
+    endpoints.push_back(hanging.back()->endpoint());
+  }
+  HealthServer well;
+  endpoints.push_back(well.endpoint());
+  Listed(endpoints);
+  settings_.registry.static_instances["other.Service"] = {well.endpoint()};
+  HealthCheckSettings& health = settings_.service_defaults.health_check;
+  health.enabled = true;
+  health.interval = absl::Milliseconds(100);
+  health.timeout = absl::Hours(1);
+  CircuitBreakerSettings& breaker = settings_.method_defaults.circuit_breaker;
+  breaker.enabled = true;
+  breaker.scope = {.service = false, .method = false, .instance = true};
+  breaker.active_probe = true;
+  StartConsumer();
+  const demo::HelloServiceClient client(*consumer_);
+  ASSERT_TRUE(Eventually([&] {
+    return std::count_if(hanging.begin(), hanging.end(),
+                         [](const auto& one) { return one->HasGot(kHelloService); }) == 32;
+  }));
+  consumer_->Channel("other.Service");
+  EXPECT_TRUE(Eventually([&] { return consumer_->Health("other.Service")->checks > 0; }));
+  const std::string name = absl::StrCat(kHelloService, "@", well.endpoint());
+  ASSERT_TRUE(consumer_->ForceBreaker(name, BreakerState::kHalfOpen).ok());
+  EXPECT_TRUE(Eventually([&] {
+    for (const auto& one : consumer_->Breakers(kHelloService)) {
+      if (one.name == name) return one.snapshot.state == BreakerState::kClosed;
+    }
+    return false;
+  }));
+}
+
+TEST_F(HealthTest, ThatCallsProbeWhereNobodyCanBeAskedIsLogged) {
+  CaptureLog();
+  EchoServer a;
+  StartFromYaml({a.endpoint()}, {"circuitbreaker: {enabled: true, scope: instance, activeProbe: "
+                                 "true, halfOpenDelay: 100ms}",
+                                 "healthCheck: {timeout: 5s}"});
+  const demo::HelloServiceClient client(*consumer_);
+  const std::string name = absl::StrCat(kHelloService, "@", a.endpoint());
+  ASSERT_TRUE(consumer_->ForceBreaker(name, BreakerState::kHalfOpen).ok());
+  ASSERT_TRUE(Eventually([&] {
+    const auto breakers = consumer_->Breakers(kHelloService);
+    return breakers[0].snapshot.probes == 1 && breakers[0].snapshot.probes_out == 0;
+  }));
+  consumer_->Close();
+  EXPECT_THAT(log_.str(), HasSubstr(absl::StrCat("event=breaker_probe_not_supported "
+                                                 "service=demo.HelloService instance=",
+                                                 a.endpoint(), " code=UNIMPLEMENTED")));
 }
 
 TEST_F(HealthTest, AnOpenBreakerOfAnInstanceClosesWithoutTraffic) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "marpc/health/bounded_probe.h"
 #include "tests/support/scripted_probe.h"
 #include "tests/support/simulated_service.h"
 
@@ -40,7 +41,7 @@ class BreakerProbesTest : public ::testing::Test {
               told_.push_back(std::string(BreakerStateName(transition.to)));
             },
         .health_check = health_,
-        .health_probe = probe_});
+        .health_probe = asked_through_ != nullptr ? asked_through_ : probe_});
     Call(2, a_fails_);
     EXPECT_EQ(breaker().state(), BreakerState::kOpen);
     return *service_;
@@ -62,6 +63,7 @@ class BreakerProbesTest : public ::testing::Test {
     return host == "a" ? LostRequest() : marpc::testing::Answer();
   };
   std::shared_ptr<ScriptedProbe> probe_ = std::make_shared<ScriptedProbe>();
+  std::shared_ptr<HealthProbe> asked_through_;  // null: the probe itself
   std::unique_ptr<SimulatedService> service_;
   std::vector<std::string> told_;
 };
@@ -118,6 +120,97 @@ TEST_F(BreakerProbesTest, WhereNoCheckComesACallIsTheProbeAfterAll) {
   service_->clock().Advance(absl::Nanoseconds(1));
   EXPECT_THAT(Call(4), Contains("a"));
   EXPECT_EQ(breaker().state(), BreakerState::kClosed);
+}
+
+// What is asked slowly keeps its place; else the next one, or a call, would be the probe beside it.
+TEST_F(BreakerProbesTest, ACheckKeepsItsPlaceForAsLongAsItMayTake) {
+  health_.timeout = absl::Seconds(30);
+  settings_.circuit_breaker.half_open_probe_timeout = absl::Seconds(1);
+  probe_->holds = true;
+  StartOpen();
+  service_->Pass(absl::Seconds(10) + absl::Seconds(29));
+  EXPECT_THAT(Call(4), Not(Contains("a")));
+  probe_->Release();
+  EXPECT_EQ(breaker().state(), BreakerState::kClosed);
+}
+
+TEST_F(BreakerProbesTest, ACheckThatWaitsForItsTurnHoldsNoPermit) {
+  asked_through_ = std::make_shared<BoundedProbe>(probe_, /*max_at_once=*/1);
+  probe_->holds = true;
+  StartOpen();
+  const auto somebody = std::make_shared<LiveInstance>(*Endpoint::Parse("somebody:1"));
+  asked_through_->Check(somebody, {}, [](const HealthProbe::Result&) {});
+  service_->Pass(absl::Seconds(14));
+  EXPECT_THAT(probe_->asked, ElementsAre("somebody"));
+  EXPECT_EQ(breaker().GetSnapshot(service_->clock().Now()).probes, 0u);
+  probe_->ReleaseOne();
+  EXPECT_THAT(probe_->asked, ElementsAre("somebody", "a"));
+  // The permit is of now, and not over a second later.
+  service_->Pass(absl::Seconds(1));
+  EXPECT_THAT(Call(4), Not(Contains("a")));
+  probe_->ReleaseOne();
+  EXPECT_EQ(breaker().state(), BreakerState::kClosed);
+}
+
+TEST_F(BreakerProbesTest, ABreakerThatWasResetWhileItsCheckWaitedIsNotProbed) {
+  asked_through_ = std::make_shared<BoundedProbe>(probe_, /*max_at_once=*/1);
+  probe_->holds = true;
+  StartOpen();
+  const auto somebody = std::make_shared<LiveInstance>(*Endpoint::Parse("somebody:1"));
+  bool answered = false;
+  asked_through_->Check(somebody, {}, [](const HealthProbe::Result&) {});
+  service_->Pass(absl::Seconds(10));
+  breaker().Reset(service_->clock().Now());
+  asked_through_->Check(somebody, {}, [&](const HealthProbe::Result&) { answered = true; });
+  probe_->ReleaseOne();
+  EXPECT_THAT(probe_->asked, ElementsAre("somebody", "somebody")) << "the next one has its turn";
+  probe_->ReleaseOne();
+  EXPECT_TRUE(answered);
+}
+
+TEST_F(BreakerProbesTest, WhereAnothersProbeIsLostItIsAskedWhenThatOnesTimeIsOver) {
+  StartOpen();
+  service_->clock().Advance(absl::Seconds(10));
+  ASSERT_TRUE(breaker().TryAcquireProbe(service_->clock().Now()).allowed);
+  service_->Pass(absl::Seconds(4));
+  EXPECT_THAT(probe_->asked, ElementsAre());
+  service_->Pass(absl::Seconds(1));
+  EXPECT_THAT(probe_->asked, ElementsAre("a"));
+  EXPECT_EQ(breaker().state(), BreakerState::kClosed);
+}
+
+TEST_F(BreakerProbesTest, WhoCannotBeAskedIsProbedByACall) {
+  probe_->answers["a"] = HealthAnswer::kNotSupported;
+  StartOpen();
+  service_->Pass(absl::Seconds(10));
+  EXPECT_THAT(probe_->asked, ElementsAre("a"));
+  EXPECT_EQ(breaker().state(), BreakerState::kHalfOpen) << "that it is well was not said";
+  service_->Pass(absl::Seconds(5));
+  EXPECT_THAT(Call(4), Contains("a"));
+  EXPECT_EQ(breaker().state(), BreakerState::kClosed);
+}
+
+TEST_F(BreakerProbesTest, ThatInstancesCannotBeAskedIsToldOnce) {
+  probe_->answers["a"] = HealthAnswer::kNotSupported;
+  StartOpen();
+  std::vector<std::string> told;
+  HealthEnvironment environment;
+  environment.clock = &service_->clock();
+  environment.run_at = [](MonotonicTime, absl::AnyInvocable<void()> run) { run(); };
+  environment.probe = probe_;
+  const auto probes = std::make_shared<BreakerProbes>(
+      HealthProbe::Question{}, environment,
+      [&](const std::string& instance, const absl::Status& status) {
+        told.push_back(absl::StrCat(instance, " ", absl::StatusCodeToString(status.code())));
+      });
+  const auto a = std::make_shared<LiveInstance>(*Endpoint::Parse("a:1"));
+  const auto its_breaker = std::make_shared<CircuitBreaker>(breaker().settings());
+  for (int i = 0; i < 2; ++i) {
+    its_breaker->Force(BreakerState::kHalfOpen, service_->clock().Now());
+    probes->ProbeAt(a, its_breaker, service_->clock().Now());
+  }
+  EXPECT_EQ(probe_->times("a"), 2);
+  EXPECT_THAT(told, ElementsAre("a:1 UNIMPLEMENTED"));
 }
 
 TEST_F(BreakerProbesTest, AnOperatorsHalfOpenIsProbedAtOnce) {

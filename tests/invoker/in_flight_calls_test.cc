@@ -54,6 +54,24 @@ TEST(InFlightCallsTest, SaysWhenACallDidNotLeaveInTime) {
   EXPECT_TRUE(calls.Close(absl::ZeroDuration()));
 }
 
+TEST(InFlightCallsTest, WhoIsToldOfACallsEndMayCloseAndOthersWaitForThat) {
+  InFlightCalls calls;
+  CancelSignal signal;
+  InFlightCalls::Entry entry(&signal);
+  ASSERT_TRUE(calls.Enter(entry));
+  calls.BeginToTell(entry);
+  EXPECT_TRUE(calls.Close(absl::ZeroDuration()));
+  std::thread([&] { EXPECT_FALSE(calls.Close(absl::ZeroDuration())); }).join();
+  bool left = false;
+  std::thread other([&] {
+    EXPECT_TRUE(calls.Close(kPatience));
+    EXPECT_TRUE(left);
+  });
+  left = true;
+  calls.Leave(entry);
+  other.join();
+}
+
 TEST(InFlightCallsTest, CallsLeaveInAnyOrder) {
   for (const auto& order : {std::vector<int>{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}}) {
     InFlightCalls calls;

@@ -75,8 +75,8 @@ TEST(OverloadTest, TheOnlyInstanceThatMayBeCalledIsNotAskedAgain) {
   options.settings.circuit_breaker.enabled = true;
   options.settings.circuit_breaker.scope = {.service = false, .method = false, .instance = true};
   SimulatedService service(std::move(options));
-  service.breaker("@b").Force(BreakerState::kForcedOpen, service.clock().Now());
-  service.breaker("@c").Force(BreakerState::kForcedOpen, service.clock().Now());
+  service.breaker("@b:1").Force(BreakerState::kForcedOpen, service.clock().Now());
+  service.breaker("@c:1").Force(BreakerState::kForcedOpen, service.clock().Now());
   const int64_t tokens = service.budget()->Balance(service.clock().Now());
   const SimulatedResult result = service.Call(InTurn({Overloaded(), Answer()}));
   EXPECT_EQ(result.reason(), reason::kOverloaded);

@@ -172,7 +172,7 @@ TEST_F(MarpcctlTest, WithoutARegistryThatOthersSeeNothingIsDone) {
   EXPECT_THAT(ran.text, HasSubstr("of one process alone"));
   ran = Run("--registry zokeeper://a:1 instances demo.S");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.text, HasSubstr("zookeeper://"));
+  EXPECT_THAT(ran.text, HasSubstr("known: zookeeper, file"));
   ran = Run(absl::StrCat("--config ", temporary_ / "nowhere.yaml", " instances demo.S"));
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.text, HasSubstr("nowhere.yaml"));

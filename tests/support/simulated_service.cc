@@ -96,15 +96,16 @@ SimulatedService::SimulatedService(Options options)
     outliers_ = std::make_unique<OutlierDetector>(options_.outlier, clock_->Now(),
                                                   OutlierListeners{options_.on_ejection, on_back});
   }
-  ServiceBreakers::ProbeAt probe_at;
+  ServiceBreakers::ActiveProbes probes;
   if (options_.health_probe != nullptr) {
     const HealthProbe::Question question = {options_.health_check.service.value_or(options_.name),
                                             options_.health_check.timeout};
     breaker_probes_ = std::make_shared<BreakerProbes>(question, Environment());
-    probe_at = [probes = breaker_probes_](const auto& instance, const auto& breaker,
-                                          MonotonicTime when) {
+    probes.at = [probes = breaker_probes_](const auto& instance, const auto& breaker,
+                                           MonotonicTime when) {
       probes->ProbeAt(instance, breaker, when);
     };
+    probes.timeout = question.timeout;
   }
   if (options_.health_check.enabled) {
     HealthListeners listeners;
@@ -117,7 +118,7 @@ SimulatedService::SimulatedService(Options options)
       [tell = options_.on_transition](absl::string_view name, const BreakerTransition& transition) {
         if (tell != nullptr) tell(name, transition);
       },
-      on_back, probe_at);
+      on_back, std::move(probes));
   if (settings.retry.budget.enabled) {
     budget_ = std::make_shared<RetryBudget>(settings.retry.budget, clock_->Now());
   }

@@ -76,7 +76,8 @@ void GrpcHealthProbe::Check(const std::shared_ptr<LiveInstance>& instance, const
     const HealthAnswer answer = running->cancel.cancelled()
                                     ? HealthAnswer::kNone
                                     : AnswerOf(outcome, running->reply.value());
-    // It has left when all who wait for its word have had it.
+    // It has left when all who wait for its word have had it. They may close everything.
+    running->in_flight->BeginToTell(running->entry);
     running->done({answer, std::move(outcome.status)});
   });
 }
