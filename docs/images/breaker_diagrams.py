@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the timing diagrams of docs/guide/circuit-breaking.md: python3 docs/images/breaker_diagrams.py
 
-Each is a row of calls (dots), the breaker's state below it (bars), and what there is to say (notes).
+Each is a row of calls (dots) and health checks (diamonds), the state below it (bars), and what there is to say (notes).
 Times are seconds.
 """
 import pathlib
@@ -9,7 +9,10 @@ import pathlib
 SCALE, LEFT, TOP = 36, 90, 46
 CALLS = {"ok": "#2e7d32", "failed": "#c62828", "slow": "#ef6c00", "refused": "#9e9e9e"}
 STATES = {"CLOSED": "#c8e6c9", "OPEN": "#ffcdd2", "HALF_OPEN": "#fff9c4", "RAMP": "#dcedc8",
-          "IN USE": "#c8e6c9", "EJECTED": "#ffcdd2", "WARMING": "#dcedc8"}
+          "IN USE": "#c8e6c9", "EJECTED": "#ffcdd2", "WARMING": "#dcedc8",
+          "HEALTHY": "#c8e6c9", "UNHEALTHY": "#ffcdd2",
+          "FORCED_OPEN": "#ef9a9a", "METRICS_ONLY": "#bbdefb"}
+CHECKS = {"good": "#2e7d32", "bad": "#c62828"}
 
 
 class Diagram:
@@ -17,7 +20,8 @@ class Diagram:
         self.width, self.seconds = LEFT + seconds * SCALE + 40, seconds
         self.height = TOP + rows * 78 + 40
         self.parts = []
-        self.kinds, self.unnamed = set(), set()  # for the legend: calls, and bars too short for a name
+        # For the legend: calls, checks, and bars too short for a name.
+        self.kinds, self.checked, self.unnamed = set(), set(), set()
         self.text(self.width / 2, 20, title, anchor="middle", size=14, weight="bold")
 
     def x(self, second):
@@ -38,6 +42,15 @@ class Diagram:
             else:
                 self.parts.append(f'<circle cx="{self.x(time):g}" cy="{y}" r="3.6" '
                                   f'fill="{CALLS[kind]}"/>')
+
+    def diamond(self, x, y, kind):
+        self.parts.append(f'<path d="M{x:g} {y - 5:g} l5 5 l-5 5 l-5 -5 z" fill="white" '
+                          f'stroke="{CHECKS[kind]}" stroke-width="1.8"/>')
+
+    def checks(self, kind, times, row=0):
+        self.checked.add(kind)
+        for time in times:
+            self.diamond(self.x(time), TOP + row * 78 + 8, kind)
 
     def span(self, kind, start, end, lift=0):
         self.kinds.add(kind)
@@ -79,6 +92,12 @@ class Diagram:
                 self.parts.append(f'<circle cx="{x}" cy="{y - 4}" r="3.6" fill="{CALLS[kind]}"/>')
             self.text(x + 9, y, word, size=10)
             x += 74
+        for kind, word in (("good", "good check"), ("bad", "failed check")):
+            if kind not in self.checked:
+                continue
+            self.diamond(x, y - 4, kind)
+            self.text(x + 9, y, word, size=10)
+            x += 92
         for state in sorted(self.unnamed):
             self.parts.append(f'<rect x="{x - 4}" y="{y - 9}" width="10" height="10" '
                               f'fill="{STATES[state]}" stroke="#90a4ae"/>')
@@ -201,5 +220,67 @@ def slow_start():
     d.save("slow-start.svg")
 
 
-for draw in (fault_limit, rate, slow, half_open, ramp, instance, ejection, slow_start):
+def consecutive_failures():
+    d = Diagram("tripOn: consecutiveFailures, consecutiveFailures: 3", 17)
+    d.calls("failed", [0.5, 1.5, 4, 8.5, 13.5])
+    d.calls("ok", [2.6])
+    d.calls("refused", [14.3, 15, 15.8, 16.5])
+    d.states("breaker", [(0, "CLOSED"), (13.5, "OPEN")])
+    d.bracket(0.5, 2.6, "a success forgets them")
+    d.bracket(4, 13.5, "three in a row, however far apart")
+    d.save("breaker-consecutive.svg")
+
+
+def by_hand():
+    d = Diagram("ForceBreaker: FORCED_OPEN and METRICS_ONLY, faultLimit: 3", 17, rows=2)
+    d.calls("ok", [0.6 + 0.8 * i for i in range(5)])
+    d.calls("refused", [4.6 + 0.8 * i for i in range(8)])
+    d.calls("ok", [11.2 + 0.8 * i for i in range(7)])
+    d.states("breaker", [(0, "CLOSED"), (4.2, "FORCED_OPEN"), (10.8, "CLOSED")])
+    d.bracket(4.2, 10.8, "whatever its calls were like, until somebody says CLOSED")
+    d.calls("ok", [0.6, 1.4, 4.2, 6.6, 8.2], 1)
+    d.calls("failed", [2.2, 3, 3.6, 5, 5.8, 7.4, 9.4, 11.6, 12.6, 13.8], 1)
+    d.calls("refused", [14.6, 15.4, 16.2], 1)
+    d.states("breaker", [(0, "METRICS_ONLY"), (10.4, "CLOSED"), (13.8, "OPEN")], 1)
+    d.bracket(2.2, 9.4, "counts and shows failures, refuses nothing", 1)
+    d.bracket(10.4, 13.8, "counts anew", 1)
+    d.save("breaker-by-hand.svg")
+
+
+def health_check():
+    d = Diagram("healthCheck.interval: 2s, unhealthyThreshold: 2, healthyThreshold: 1", 17, rows=2)
+    d.calls("ok", [0.6, 1.4, 2.6, 3.4])
+    d.calls("failed", [4.6, 5.4])
+    d.calls("ok", [12.9, 13.7, 15, 15.6])
+    d.checks("good", [0.2, 2.1, 12.2, 14.3, 16.2])
+    d.checks("bad", [4.1, 6.2, 8.2, 10.1])
+    d.states("instance a", [(0, "HEALTHY"), (6.2, "UNHEALTHY"), (12.2, "HEALTHY")])
+    d.bracket(4.1, 6.2, "two in a row")
+    d.bracket(6.2, 12.2, "it is asked all the same, and gets no call")
+    d.calls("ok", [1, 1.8, 3, 3.8, 5, 5.8], 1)
+    d.calls("ok", [6.6 + 0.4 * i for i in range(4)], 1)
+    d.calls("ok", [8.5 + 0.4 * i for i in range(4)], 1)
+    d.calls("ok", [10.6 + 0.4 * i for i in range(4)], 1)
+    d.calls("ok", [12.6, 13.3, 14, 14.8, 15.3], 1)
+    d.checks("good", [0.1, 2.2, 4.4, 6.3, 8.2, 10.3, 12.3, 14.4, 16.3], 1)
+    d.states("instance b", [(0, "HEALTHY")], 1)
+    d.save("health-check.svg")
+
+
+def active_probe():
+    d = Diagram("faultLimit: 2, activeProbe: true, halfOpenInitialDelay: 4s, halfOpenDelay: 3s", 17)
+    d.calls("failed", [0.5, 1.2])
+    d.calls("ok", [13.4, 15])
+    d.checks("bad", [5.2])
+    d.checks("good", [8.5])
+    d.states("instance a", [(0, "CLOSED"), (1.2, "OPEN"), (5.2, "HALF_OPEN"), (5.5, "OPEN"),
+                            (8.5, "HALF_OPEN"), (8.8, "CLOSED")])
+    d.bracket(1.2, 5.2, "4 s without a call")
+    d.bracket(5.5, 8.5, "3 s")
+    d.bracket(8.8, 13.4, "closed before anybody calls")
+    d.save("breaker-active-probe.svg")
+
+
+for draw in (fault_limit, rate, slow, half_open, ramp, instance, ejection, slow_start, consecutive_failures, by_hand,
+             health_check, active_probe):
     draw()
