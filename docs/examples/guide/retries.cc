@@ -1,4 +1,5 @@
 // Retries around other code than RPCs: what docs/guide shows, compiled with the tests.
+#include <any>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -204,6 +205,32 @@ class Inbox {
       marpc::Retry::OnError().Max(3).Fallback(&PutAside),
       std::make_shared<marpc::RetryStateCache>(1000)};
 };
+
+// The same with the key out of the arguments.
+struct Payment {
+  std::string id;
+  int cents = 0;
+};
+
+using Handler = std::function<absl::Status(const Payment&)>;
+
+// `book` with its retries: where it returns an error, the queue rolls back and delivers again.
+Handler Bookings(Handler book, Handler put_aside) {
+  const marpc::Retry retry = marpc::Retry::OnError().Max(3).Sleep(absl::Seconds(1)).Named("book");
+  const marpc::StatefulRetry stateful(
+      retry.Fallback([put_aside](const absl::Status&, marpc::RetryContext& context) {
+        return put_aside(std::any_cast<const Payment&>(context.attributes()["payment"]));
+      }),
+      std::make_shared<marpc::RetryStateCache>(10'000));
+  const auto attempt = [book](marpc::RetryContext& context, const Payment& payment) {
+    context.attributes()["payment"] = payment;  // for the fallback
+    return book(payment);
+  };
+  // Where the bank was not reached nothing is to be rolled back: tried again in the same delivery.
+  const auto rolls_back = [](const absl::Status& error) { return !absl::IsUnavailable(error); };
+  return marpc::MakeStateful(attempt, stateful.RollbackFor(rolls_back),
+                             [](const Payment& payment) { return payment.id; });
+}
 
 // Without a thread that waits.
 using PageDone = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
