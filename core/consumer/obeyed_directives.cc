@@ -53,7 +53,11 @@ ServiceBreakers::States ObeyedDirectives::Take(const Directives& told) {
     Logger()->warn("event=directive service={} key={} from={} to={}", service_, Quote(key),
                    change.before.empty() ? "none" : change.before,
                    change.after.empty() ? "none" : change.after);
-    changes_[key] = change;
+    if (key == kLevelDirective) {
+      ObeyLevel(change);
+    } else {
+      changes_[key] = change;
+    }
   }
   return states;
 }
@@ -61,9 +65,6 @@ ServiceBreakers::States ObeyedDirectives::Take(const Directives& told) {
 void ObeyedDirectives::Obey(const std::vector<ServiceBreakers::Named>& breakers,
                             MonotonicTime now) {
   const std::map<std::string, Change> changes = std::exchange(changes_, {});
-  if (const auto level = changes.find(kLevelDirective); level != changes.end()) {
-    ObeyLevel(level->second);
-  }
   for (const auto& [name, breaker] : breakers) {
     const auto change = changes.find(absl::StrCat(kBreakerDirective, name));
     if (change == changes.end()) continue;

@@ -25,10 +25,11 @@ class ObeyedDirectives {
       : service_(std::move(service)), levels_(levels), usual_(usual) {}
 
   // What the newest list says. Logs what has changed (event=directive), and, once, what is not
-  // understood. Returns the states that breakers begin in from now on.
+  // understood. Sets the level; returns the states that breakers begin in from now on.
   ServiceBreakers::States Take(const Directives& told);
-  bool has_changes() const { return !changes_.empty(); }
-  // Does what that has changed. Tells listeners of breakers, so call it without a lock.
+  bool changes_breakers() const { return !changes_.empty(); }
+  // Does what that has changed of the breakers that there are. Tells their listeners, so call it
+  // without a lock.
   void Obey(const std::vector<ServiceBreakers::Named>& breakers, MonotonicTime now);
 
  private:
@@ -44,7 +45,7 @@ class ObeyedDirectives {
   const DegradationLevel usual_;
   Directives told_;
   Directives understood_;                  // of them
-  std::map<std::string, Change> changes_;  // by key; not done yet
+  std::map<std::string, Change> changes_;  // by key, of breakers; not done yet
 };
 
 }  // namespace marpc

@@ -193,12 +193,18 @@ absl::Status ServiceRuntime::WaitForList() {
 }
 
 void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_) return;
+    maker_.breakers().BeginIn(directives_.Take(list->directives));
+  }
+  // Before a call can be let in by the list. Without the lock, as below.
+  if (directives_.changes_breakers()) directives_.Obey(Breakers(), context_->clock.Now());
   std::vector<std::shared_ptr<CircuitBreaker>> of_new_lives;
   {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
     LogListChange(list_.get(), *list);
-    maker_.breakers().BeginIn(directives_.Take(list->directives));
     of_new_lives = UpdateInstances(*list);
     list_ = std::move(list);
     list_known_.Wake();
@@ -206,7 +212,6 @@ void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
     Publish();
   }
   // Without the lock: the program's listeners are told, and may ask for what it guards.
-  if (directives_.has_changes()) directives_.Obey(Breakers(), context_->clock.Now());
   for (const auto& breaker : of_new_lives) breaker->OnNewPeer(context_->clock.Now());
   if (outliers_ != nullptr) outliers_->Announce();
   if (health_ != nullptr) health_->Announce();

@@ -32,11 +32,7 @@ class SharedBreakersTest : public ::testing::Test {
   }
   void Change(const std::string& breaker, BreakerState from, BreakerState to, BreakerReason reason,
               absl::Duration wait = absl::Seconds(5)) {
-    BreakerTransition transition{
-        .from = from, .to = to, .at = clock_.Now(), .calls = {}, .wait = {}};
-    transition.reason = reason;
-    transition.wait = wait;
-    shared_->OnTransition(breaker, transition);
+    shared_->OnTransition(breaker, {from, to, clock_.Now(), 0, reason, {}, wait});
   }
   void Open(const std::string& breaker, BreakerReason reason = BreakerReason::kFaultLimit) {
     Change(breaker, BreakerState::kClosed, BreakerState::kOpen, reason);

@@ -225,15 +225,16 @@ TEST(KeyTable, CoversEveryFieldOfTheSettings) {
       2 * MemberCount<BreakerOverrides>() + MemberCount<CacheSettings>() +
       MemberCount<MockSettings>() + MemberCount<StaleIfErrorSettings>() +
       (MemberCount<MethodSettings>() - 8) + MemberCount<DegradationSettings>() +
-      MemberCount<GrayRouterSettings>() + (MemberCount<ServiceSettings>() - 4) +
-      MemberCount<HealthCheckSettings>() + (MemberCount<OutlierSettings>() - 5) +
-      MemberCount<ConsecutiveErrorsRule>() + MemberCount<ErrorRateRule>() +
-      MemberCount<SuccessRateRule>() + MemberCount<FailurePercentageRule>() +
-      MemberCount<LatencyRule>() + MemberCount<SlowStartSettings>() +
-      MemberCount<RegistrySettings>() + MemberCount<TransportSettings>() +
-      (MemberCount<ProviderSettings>() - 1) + (MemberCount<ProviderLimitSettings>() - 1) +
-      MemberCount<GradientSettings>() + (MemberCount<CallLimitSettings>() - 1) +
-      MemberCount<AdaptiveThrottleSettings>() + MemberCount<AlertSettings>() +
+      MemberCount<GrayRouterSettings>() + (MemberCount<ServiceSettings>() - 5) +
+      MemberCount<HealthCheckSettings>() + MemberCount<SharedBreakerSettings>() +
+      (MemberCount<OutlierSettings>() - 5) + MemberCount<ConsecutiveErrorsRule>() +
+      MemberCount<ErrorRateRule>() + MemberCount<SuccessRateRule>() +
+      MemberCount<FailurePercentageRule>() + MemberCount<LatencyRule>() +
+      MemberCount<SlowStartSettings>() + MemberCount<RegistrySettings>() +
+      MemberCount<TransportSettings>() + (MemberCount<ProviderSettings>() - 1) +
+      (MemberCount<ProviderLimitSettings>() - 1) + MemberCount<GradientSettings>() +
+      (MemberCount<CallLimitSettings>() - 1) + MemberCount<AdaptiveThrottleSettings>() +
+      MemberCount<AlertSettings>() +
       // Not app and env: source, four groups, two defaults, services,
       // policies.
       (MemberCount<Settings>() - 9);
