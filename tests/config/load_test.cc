@@ -325,6 +325,21 @@ TEST(Load, CombinationsThatCannotBeMeantAreRefusedWhereTheyWereMade) {
               HasSubstr("a message without filter.mock.code"));
 }
 
+TEST(Load, WhereConsumersDoNotSeeEachOtherTheyShareNoBreakers) {
+  const auto warnings_of = [](const std::string& keys) {
+    std::vector<std::string> warnings;
+    LoadOptions options;
+    options.warnings = &warnings;
+    EXPECT_TRUE(ParseSettings("marpc: {" + keys + "}", "c.yaml", options).ok()) << keys;
+    return warnings;
+  };
+  const std::string shared = "circuitbreaker: {enabled: true, shared.enabled: true}";
+  EXPECT_THAT(warnings_of(shared), IsEmpty());
+  const auto told = ElementsAre(HasSubstr("circuitbreaker.shared has no effect"));
+  EXPECT_THAT(warnings_of("registry.address: 'static:', " + shared), told);
+  EXPECT_THAT(warnings_of("registry.address: 'static:', services: {a.B: {" + shared + "}}"), told);
+}
+
 TEST(Load, WhereBreakersAreProbedHealthChecksNeedNotBeOn) {
   const auto warnings_of = [](const std::string& keys) {
     std::vector<std::string> warnings;
