@@ -28,6 +28,7 @@ ServiceView::Published ServiceView::OnReading(Reading reading, MonotonicTime now
   SortByEndpoint(reading.instances);
   UseStored(now);
   Hold(reading, now);
+  HoldDirectives(reading);
   from_disk_ = false;
   lost_ = false;
   read_ = std::move(reading.instances);
@@ -73,6 +74,13 @@ void ServiceView::Hold(const Reading& reading, MonotonicTime now) {
   }
 }
 
+void ServiceView::HoldDirectives(const Reading& reading) {
+  if (held_.empty() || !reading.directives.empty()) return held_directives_.clear();
+  // Beside entries, that there are none is a word like any other.
+  if (!reading.instances.empty() || directives_.empty()) return;
+  held_directives_ = std::move(directives_);
+}
+
 ServiceView::Published ServiceView::OnLost(MonotonicTime now) {
   // Until now it held, since the registry tells of changes.
   if (!lost_ && !from_disk_ && held_.empty()) confirmed_at_ = now;
@@ -103,6 +111,7 @@ ServiceView::Published ServiceView::OnTime(MonotonicTime now) {
   // Lost: nothing says that what is held has ended. The next reading decides.
   if (lost_ || held_.empty() || now < hold_until_) return nullptr;
   held_.clear();
+  held_directives_.clear();
   regrouping_ = false;
   return Publish(ServiceSnapshot::Source::kRegistry);
 }
@@ -114,7 +123,7 @@ ServiceView::Published ServiceView::Publish(ServiceSnapshot::Source source) {
   snapshot->instances.insert(snapshot->instances.end(), held_.begin(), held_.end());
   SortByEndpoint(snapshot->instances);
   snapshot->gray_marks = gray_marks_;
-  snapshot->directives = directives_;
+  snapshot->directives = directives_.empty() ? held_directives_ : directives_;
   snapshot->confirmed_at = confirmed_at_;
   snapshot->source = source;
   if (current_ != nullptr && current_->instances == snapshot->instances &&

@@ -29,12 +29,11 @@ struct StoredList {
 //
 // - A list with entries is believed at once.
 // - An empty one is believed for those entries whose owners left (Reading::left). The others are
-// held: entries that all
-//   vanish at once without a word more likely mean a registry that was emptied than a service that
-//   ended. They are held for `empty_protection`, then they are dropped.
+//   held: entries that all vanish at once without a word more likely mean a registry that was
+//   emptied than a service that ended. They are held for `empty_protection`, then they are dropped.
+//   Directives that vanish with them are held as long.
 // - While providers come back one by one, after that or after an outage, those not back yet are
-// held for `regroup`: or
-//   the first one to be back would be given the load of all.
+//   held for `regroup`: or the first one to be back would be given the load of all.
 // - While the registry is lost, the list stays, however long.
 // - At a cold start without a registry, the stored list is used.
 //
@@ -69,6 +68,7 @@ class ServiceView {
  private:
   bool UseStored(MonotonicTime now);
   void Hold(const Reading& reading, MonotonicTime now);
+  void HoldDirectives(const Reading& reading);
   Published Publish(ServiceSnapshot::Source source);
 
   const std::string service_;
@@ -81,7 +81,8 @@ class ServiceView {
   std::vector<Instance> read_;  // the last reading
   std::vector<Instance> held_;  // of earlier ones, and not in the last
   std::set<Endpoint> gray_marks_;
-  Directives directives_;
+  Directives directives_;       // of the last reading
+  Directives held_directives_;  // of an earlier one, and gone with the entries that are held
   MonotonicTime hold_until_ = MonotonicTime::InfiniteFuture();
   MonotonicTime confirmed_at_;
   Published current_;

@@ -41,6 +41,7 @@ struct ServiceBreakers::OfInstance {
     tally.refusing.fetch_add((refuses ? 1 : 0) - before);
     tally.transitions.fetch_add(1);
   }
+  bool retired() const { return counted.load() == kRetired; }
   void Retire(InstanceBreakerTally& tally) {
     if (counted.exchange(kRetired) == 1) tally.refusing.fetch_sub(1);
   }
@@ -136,14 +137,14 @@ std::shared_ptr<ServiceBreakers::OfInstance> ServiceBreakers::MakeForInstance(
   made->breaker = std::make_shared<CircuitBreaker>(
       group->rules, [told = std::move(told), made = std::weak_ptr<OfInstance>(made)](
                         const CircuitBreaker::Transition& transition) {
-        if (const auto one = made.lock()) {
-          one->Count(Refuses(transition.to), *told->tally);
-          if (Refuses(transition.from) && !Refuses(transition.to) && *told->on_back != nullptr) {
-            (*told->on_back)(*one->instance, transition.at);
-          }
-          if (told->probes->at != nullptr && WantsProbe(*one->breaker, transition)) {
-            told->probes->at(one->instance, one->breaker, transition.at + transition.wait);
-          }
+        const auto one = made.lock();
+        if (one == nullptr || one->retired()) return;
+        one->Count(Refuses(transition.to), *told->tally);
+        if (Refuses(transition.from) && !Refuses(transition.to) && *told->on_back != nullptr) {
+          (*told->on_back)(*one->instance, transition.at);
+        }
+        if (told->probes->at != nullptr && WantsProbe(*one->breaker, transition)) {
+          told->probes->at(one->instance, one->breaker, transition.at + transition.wait);
         }
         if (*told->listener != nullptr) (*told->listener)(told->name, transition);
       });

@@ -1,6 +1,7 @@
 #include "marpc/consumer/breaker_sharing.h"
 
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -27,7 +28,9 @@ BreakerSharing::BreakerSharing(std::shared_ptr<ConsumerContext> context, std::st
       service_(std::move(service)),
       self_(Self(context_->settings)),
       rules_(context_->settings.ForService(service_).shared_breakers,
-             {service_, self_.endpoint.ToString(), context_->clock.Now()}) {}
+             {service_, self_.endpoint.ToString()}),
+      votes_(context_->settings.ForService(service_).shared_breakers.write_interval,
+             context_->clock.Now()) {}
 
 void BreakerSharing::Start(Breakers breakers) {
   breakers_ = std::move(breakers);
@@ -54,47 +57,74 @@ void BreakerSharing::Start(Breakers breakers) {
 
 void BreakerSharing::OnTransition(absl::string_view breaker, const BreakerTransition& transition) {
   absl::MutexLock lock(&mutex_);
-  rules_.OnTransition(breaker, transition);
+  votes_.OnTransition(breaker, transition);
+  Schedule();
+}
+
+void BreakerSharing::ForgetGone(const Breakers& breakers) {
+  std::set<std::string> gone;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (std::string& name : votes_.All()) gone.insert(gone.end(), std::move(name));
+  }
+  if (gone.empty()) return;
+  // Asked for after that: the breaker of a vote that is cast meanwhile may be newer than these.
+  for (const auto& [name, breaker] : breakers()) gone.erase(name);
+  absl::MutexLock lock(&mutex_);
+  votes_.Erase(gone);
   Schedule();
 }
 
 // One timer is enough, unless an earlier one is wanted.
 void BreakerSharing::Schedule() {
-  const MonotonicTime when = rules_.next_write();
+  const MonotonicTime when = votes_.next_write();
   if (lease_ == nullptr || when >= scheduled_) return;
-  scheduled_ = when;
-  context_->timers.At(when, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->Write();
+  const TimerQueue::TimerId timer = context_->timers.At(when, [weak = weak_from_this(), when] {
+    if (const auto self = weak.lock()) self->Write(when);
   });
+  if (timer == 0) return;
+  context_->timers.Cancel(std::exchange(timer_, timer));
+  scheduled_ = when;
 }
 
-void BreakerSharing::Write() {
+void BreakerSharing::Write(MonotonicTime when) {
   std::optional<std::vector<std::string>> votes;
   std::shared_ptr<Lease> lease;
   size_t left_out = 0;
   {
     absl::MutexLock lock(&mutex_);
+    if (when != scheduled_) return;
     scheduled_ = MonotonicTime::InfiniteFuture();
     lease = lease_;
     if (lease == nullptr) return;
-    votes = rules_.TakeVotes(context_->clock.Now());
+    votes = votes_.Take(context_->clock.Now());
     Schedule();
-    if (rules_.left_out() > 0 && !std::exchange(told_of_left_out_, true)) {
-      left_out = rules_.left_out();
+    if (votes_.left_out() > 0 && !std::exchange(told_of_left_out_, true)) {
+      left_out = votes_.left_out();
     }
   }
   if (left_out > 0) {
-    Logger()->warn("event=shared_breakers_left_out service={} left_out={} limit={}", service_,
-                   left_out, SharedBreakers::kMaxVotes);
+    Logger()->warn("event=shared_breakers_left_out service={} left_out={} limit={} limit_bytes={}",
+                   service_, left_out, BreakerVotes::kMaxVotes, BreakerVotes::kMaxBytes);
   }
   if (!votes.has_value()) return;
   Instance entry = self_;
   entry.tags = *std::move(votes);
-  const absl::Status status = lease->Update(entry);
-  if (!status.ok()) {
-    Logger()->warn("event=shared_breakers_not_written service={} why=\"{}\"", service_,
-                   std::string(status.message()));
+  OnWritten(lease->Update(entry));
+}
+
+void BreakerSharing::OnWritten(const absl::Status& status) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const bool known = std::exchange(not_written_, !status.ok());
+    if (status.ok()) return;
+    votes_.OnNotWritten();
+    Schedule();
+    if (known) return;
   }
+  Logger()->warn(
+      "event=shared_breakers_not_written service={} why=\"{}\" (it is tried again, and said once)",
+      service_, std::string(status.message()));
 }
 
 void BreakerSharing::OnConsumers(const ServiceSnapshot& list) {
@@ -107,15 +137,20 @@ void BreakerSharing::OnConsumers(const ServiceSnapshot& list) {
   std::vector<SharedBreakers::Verdict> verdicts;
   bool bad = false;
   {
-    absl::MutexLock lock(&mutex_);
-    verdicts = rules_.OnConsumers(consumers, context_->clock.Now());
+    absl::MutexLock list_lock(&list_mutex_);
+    std::vector<std::string> own;
+    {
+      absl::MutexLock lock(&mutex_);
+      own = votes_.List();
+    }
+    verdicts = rules_.OnConsumers(consumers, own, context_->clock.Now());
     bad = rules_.bad_votes() > 0 && !std::exchange(told_of_bad_votes_, true);
   }
   if (bad) {
     Logger()->warn(
         "event=shared_breakers_ignored service={} why=\"a consumer names breakers that are none of "
         "this service, or more than {}\" (it is said once)",
-        service_, SharedBreakers::kMaxVotes);
+        service_, BreakerVotes::kMaxVotes);
   }
   if (verdicts.empty()) return;
   std::map<std::string, std::shared_ptr<CircuitBreaker>> by_name;

@@ -19,6 +19,7 @@
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/observe/log.h"
+#include "marpc/registry/breaker_name.h"
 #include "marpc/registry/registry.h"
 #include "marpc/router/gray_router.h"
 #include "marpc/transport/grpc/grpc_health_probe.h"
@@ -191,19 +192,22 @@ DegradationLevel Consumer::Degradation(absl::string_view service) {
 
 absl::Status Consumer::ForceBreakerEverywhere(absl::string_view name, BreakerState state) {
   const absl::string_view service = ServiceOfBreaker(name);
-  const std::string key = absl::StrCat(kBreakerDirective, name);
-  // Also of a name that was never right.
-  if (state == BreakerState::kClosed) return registry().SetDirective(service, key, "");
+  const absl::StatusOr<std::string> right = ParseBreakerName(name);
+  if (state == BreakerState::kClosed) {
+    // Also of a name that was never right.
+    absl::Status status =
+        registry().SetDirective(service, absl::StrCat(kBreakerDirective, name), "");
+    if (!status.ok() || !right.ok() || *right == name) return status;
+    return registry().SetDirective(service, absl::StrCat(kBreakerDirective, *right), "");
+  }
   if (absl::Status known = parts_->CheckKnown(service); !known.ok()) return known;
   const size_t at = name.find('@');
   if (const absl::string_view method = name.substr(0, at); method != service) {
     const auto known = LookUpMethod(method, parts_->context->settings);
     if (!known.ok()) return known.status();
   }
-  if (at != absl::string_view::npos) {
-    const auto endpoint = Endpoint::Parse(name.substr(at + 1));
-    if (!endpoint.ok()) return endpoint.status();
-  }
+  if (!right.ok()) return right.status();
+  const std::string key = absl::StrCat(kBreakerDirective, *right);
   const absl::string_view word = BreakerStateName(state);
   if (absl::Status bad = CheckUnderstood(service, key, word); !bad.ok()) return bad;
   return registry().SetDirective(service, key, word);

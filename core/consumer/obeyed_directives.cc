@@ -1,5 +1,6 @@
 #include "marpc/consumer/obeyed_directives.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,19 @@ std::optional<BreakerState> StateCalled(absl::string_view name) {
   return std::nullopt;
 }
 
+std::string InWords(const std::vector<ServiceBreakers::Named>& breakers) {
+  constexpr size_t kShown = 10;
+  if (breakers.empty()) return "there is none";
+  std::string text = "there are ";
+  for (size_t i = 0; i < std::min(kShown, breakers.size()); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", breakers[i].first);
+  }
+  if (breakers.size() > kShown) {
+    absl::StrAppend(&text, " and ", breakers.size() - kShown, " more");
+  }
+  return text;
+}
+
 }  // namespace
 
 ServiceBreakers::States ObeyedDirectives::Take(const Directives& told) {
@@ -33,7 +47,12 @@ ServiceBreakers::States ObeyedDirectives::Take(const Directives& told) {
     const absl::Status status = CheckUnderstood(service_, key, value);
     if (status.ok()) {
       understood_.emplace(key, value);
-    } else if (ValueOf(told_, key) != value) {
+      continue;
+    }
+    // A word that nobody understands takes no other one back.
+    const auto former = before.find(key);
+    if (former != before.end()) understood_.insert(*former);
+    if (ValueOf(told_, key) != value) {
       Logger()->warn("event=directive_not_understood service={} key={} value={} why=\"{}\"",
                      service_, Quote(key), Quote(value), std::string(status.message()));
     }
@@ -65,15 +84,31 @@ ServiceBreakers::States ObeyedDirectives::Take(const Directives& told) {
 void ObeyedDirectives::Obey(const std::vector<ServiceBreakers::Named>& breakers,
                             MonotonicTime now) {
   const std::map<std::string, Change> changes = std::exchange(changes_, {});
+  for (const auto& [key, change] : changes) {
+    if (!change.after.empty()) unmatched_.emplace(absl::StripPrefix(key, kBreakerDirective));
+  }
   for (const auto& [name, breaker] : breakers) {
     const auto change = changes.find(absl::StrCat(kBreakerDirective, name));
     if (change == changes.end()) continue;
+    unmatched_.erase(name);
     const auto before = StateCalled(change->second.before);
     const auto after = StateCalled(change->second.after);
     // Where the directive is gone, a breaker that was put into another state meanwhile stays there.
     if (!after.has_value() && breaker->state() != before) continue;
     const BreakerState next = after.value_or(CircuitBreaker::InitialState(breaker->settings()));
     if (breaker->state() != next) breaker->Force(next, now);
+  }
+}
+
+void ObeyedDirectives::WarnOfUnmatched(const Breakers& breakers) {
+  if (unmatched_.empty()) return;
+  const std::vector<ServiceBreakers::Named> there = breakers();
+  for (const auto& [name, breaker] : there) unmatched_.erase(name);
+  for (const std::string& name : std::exchange(unmatched_, {})) {
+    Logger()->warn(
+        "event=directive_without_breaker service={} breaker={} why=\"this consumer has no such "
+        "breaker by now, so it does nothing but for one that is made later; {}\"",
+        service_, Quote(name), InWords(there));
   }
 }
 

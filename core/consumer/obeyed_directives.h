@@ -3,7 +3,9 @@
 #ifndef MARPC_CONSUMER_OBEYED_DIRECTIVES_H_
 #define MARPC_CONSUMER_OBEYED_DIRECTIVES_H_
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,10 @@ class ObeyedDirectives {
   // Does what that has changed of the breakers that there are. Tells their listeners, so call it
   // without a lock.
   void Obey(const std::vector<ServiceBreakers::Named>& breakers, MonotonicTime now);
+  // Once the list's own breakers are made: warns of new directives for which there is none
+  // (event=directive_without_breaker). They act on one that is made later.
+  using Breakers = std::function<std::vector<ServiceBreakers::Named>()>;
+  void WarnOfUnmatched(const Breakers& breakers);
 
  private:
   // Empty: it is not there.
@@ -46,6 +52,7 @@ class ObeyedDirectives {
   Directives told_;
   Directives understood_;                  // of them
   std::map<std::string, Change> changes_;  // by key, of breakers; not done yet
+  std::set<std::string> unmatched_;        // names that had no breaker yet
 };
 
 }  // namespace marpc

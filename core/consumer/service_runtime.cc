@@ -211,6 +211,8 @@ void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
     unusable_ = absl::OkStatus();
     Publish();
   }
+  directives_.WarnOfUnmatched([this] { return Breakers(); });
+  if (sharing_ != nullptr) sharing_->ForgetGone([this] { return Breakers(); });
   // Without the lock: the program's listeners are told, and may ask for what it guards.
   for (const auto& breaker : of_new_lives) breaker->OnNewPeer(context_->clock.Now());
   if (outliers_ != nullptr) outliers_->Announce();

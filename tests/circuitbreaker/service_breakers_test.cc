@@ -143,7 +143,9 @@ TEST_F(ServiceBreakersTest, AnInstanceThatIsNoLongerListedIsNotCountedWhateverBe
   const auto after = breakers_->ForInstances({b});
   EXPECT_FALSE(after[0]->AnyRefuses());
   EXPECT_EQ(after[0]->Of(a.get()), nullptr);
+  told_.clear();
   of_a.Reset(clock_.Now());  // a call that was still under way
+  EXPECT_THAT(told_, ::testing::IsEmpty());
   Fail(*after[0]->Of(b.get()));
   EXPECT_TRUE(after[0]->AnyRefuses());
   MonotonicTime until;

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "marpc/base/clock.h"
+#include "marpc/circuitbreaker/breaker_votes.h"
 #include "marpc/circuitbreaker/circuit_breaker.h"
 
 namespace marpc::testing {
@@ -27,12 +28,12 @@ class SharedBreakersTest : public ::testing::Test {
  protected:
   SharedBreakersTest() { Use({.enabled = true, .quorum = 50, .min_consumers = 2}); }
   void Use(const SharedBreakerSettings& settings) {
-    shared_ =
-        std::make_unique<SharedBreakers>(settings, SharedBreakers::Self{kS, "me", clock_.Now()});
+    shared_ = std::make_unique<SharedBreakers>(settings, SharedBreakers::Self{kS, "me"});
+    votes_ = std::make_unique<BreakerVotes>(settings.write_interval, clock_.Now());
   }
   void Change(const std::string& breaker, BreakerState from, BreakerState to, BreakerReason reason,
               absl::Duration wait = absl::Seconds(5)) {
-    shared_->OnTransition(breaker, {from, to, clock_.Now(), 0, reason, {}, wait});
+    votes_->OnTransition(breaker, {from, to, clock_.Now(), 0, reason, {}, wait});
   }
   void Open(const std::string& breaker, BreakerReason reason = BreakerReason::kFaultLimit) {
     Change(breaker, BreakerState::kClosed, BreakerState::kOpen, reason);
@@ -40,12 +41,12 @@ class SharedBreakersTest : public ::testing::Test {
   // What is written after a wait that is long enough.
   std::optional<std::vector<std::string>> Written() {
     clock_.Advance(absl::Seconds(1));
-    return shared_->TakeVotes(clock_.Now());
+    return votes_->Take(clock_.Now());
   }
   // The breakers to open.
   std::vector<std::string> Verdicts(const SharedBreakers::Consumers& consumers) {
     std::vector<std::string> breakers;
-    for (const auto& verdict : shared_->OnConsumers(consumers, clock_.Now())) {
+    for (const auto& verdict : shared_->OnConsumers(consumers, votes_->List(), clock_.Now())) {
       breakers.push_back(verdict.breaker);
     }
     return breakers;
@@ -53,6 +54,7 @@ class SharedBreakersTest : public ::testing::Test {
 
   SimulatedClock clock_;
   std::unique_ptr<SharedBreakers> shared_;
+  std::unique_ptr<BreakerVotes> votes_;
 };
 
 // --- votes of one's own
@@ -97,7 +99,7 @@ TEST_F(SharedBreakersTest, AVoteStandsThroughProbesAndFallsWhenTheBreakerCloses)
   Change(kS, BreakerState::kOpen, BreakerState::kHalfOpen, BreakerReason::kWaitOver);
   Change(kS, BreakerState::kHalfOpen, BreakerState::kClosed, BreakerReason::kProbesSucceeded);
   EXPECT_THAT(Written(), Optional(IsEmpty()));
-  EXPECT_TRUE(shared_->next_write().is_infinite());
+  EXPECT_TRUE(votes_->next_write().is_infinite());
 }
 
 TEST_F(SharedBreakersTest, AnOperatorsWordEndsTheVote) {
@@ -114,30 +116,73 @@ TEST_F(SharedBreakersTest, AnOperatorsWordEndsTheVote) {
 TEST_F(SharedBreakersTest, AVoteThatNobodyRenewsEnds) {
   Open(kS);  // with a wait of 5s
   ASSERT_THAT(Written(), Optional(SizeIs(1)));
-  EXPECT_EQ(shared_->next_write() - clock_.Now(), absl::Seconds(19));
+  EXPECT_EQ(votes_->next_write() - clock_.Now(), absl::Seconds(19));
   clock_.Advance(absl::Seconds(19) - absl::Nanoseconds(1));
-  EXPECT_EQ(shared_->TakeVotes(clock_.Now()), std::nullopt);
+  EXPECT_EQ(votes_->Take(clock_.Now()), std::nullopt);
   clock_.Advance(absl::Nanoseconds(1));
-  EXPECT_THAT(shared_->TakeVotes(clock_.Now()), Optional(IsEmpty()));
+  EXPECT_THAT(votes_->Take(clock_.Now()), Optional(IsEmpty()));
+}
+
+TEST_F(SharedBreakersTest, AProbeThatIsLateAndFailsFindsItsVoteStillThere) {
+  Open(kS);  // with a wait of 5s, so the vote ends after 20s
+  ASSERT_THAT(Written(), Optional(SizeIs(1)));
+  clock_.Advance(absl::Seconds(18));
+  Change(kS, BreakerState::kOpen, BreakerState::kHalfOpen, BreakerReason::kWaitOver,
+         absl::ZeroDuration());
+  clock_.Advance(absl::Seconds(14));
+  EXPECT_EQ(votes_->Take(clock_.Now()), std::nullopt);
+  EXPECT_EQ(votes_->next_write() - clock_.Now(), absl::Seconds(1));
+  Change(kS, BreakerState::kHalfOpen, BreakerState::kOpen, BreakerReason::kProbesFailed);
+  EXPECT_EQ(Written(), std::nullopt);
+}
+
+TEST_F(SharedBreakersTest, AProbeThatNeverEndsDoesNotKeepTheVote) {
+  Open(kS);
+  Change(kS, BreakerState::kOpen, BreakerState::kHalfOpen, BreakerReason::kWaitOver,
+         absl::ZeroDuration());
+  ASSERT_THAT(Written(), Optional(SizeIs(1)));
+  clock_.Advance(absl::Seconds(20));
+  EXPECT_THAT(Written(), Optional(IsEmpty()));
+}
+
+TEST_F(SharedBreakersTest, ARenewalMayEndEarlierThanTheVoteItRenews) {
+  Change(kS, BreakerState::kClosed, BreakerState::kOpen, BreakerReason::kFaultLimit,
+         absl::Minutes(1));
+  ASSERT_THAT(Written(), Optional(SizeIs(1)));
+  Change(kS, BreakerState::kOpen, BreakerState::kHalfOpen, BreakerReason::kForced);
+  Change(kS, BreakerState::kHalfOpen, BreakerState::kOpen, BreakerReason::kProbesFailed);
+  EXPECT_EQ(votes_->next_write() - clock_.Now(), absl::Seconds(20));
+  clock_.Advance(absl::Seconds(20));
+  EXPECT_THAT(votes_->Take(clock_.Now()), Optional(IsEmpty()));
+}
+
+TEST_F(SharedBreakersTest, AVoteEndsWithItsBreaker) {
+  Open(kS);
+  Open(kOfInstance);
+  ASSERT_THAT(Written(), Optional(SizeIs(2)));
+  votes_->Erase({kOfInstance, kOfMethod});
+  EXPECT_THAT(Written(), Optional(ElementsAre(kS)));
+  votes_->Erase({kOfInstance});
+  EXPECT_EQ(Written(), std::nullopt);
 }
 
 // --- writing
 
 TEST_F(SharedBreakersTest, WritesAreAnIntervalApartAndTakeAllTogether) {
-  EXPECT_TRUE(shared_->next_write().is_infinite());
+  EXPECT_TRUE(votes_->next_write().is_infinite());
   Open(kS);
   // The entry itself was the first write.
-  EXPECT_EQ(shared_->next_write() - clock_.Now(), absl::Seconds(1));
-  EXPECT_EQ(shared_->TakeVotes(clock_.Now()), std::nullopt);
+  EXPECT_EQ(votes_->next_write() - clock_.Now(), absl::Seconds(1));
+  EXPECT_EQ(votes_->Take(clock_.Now()), std::nullopt);
   Open(kOfMethod);
   clock_.Advance(absl::Seconds(1));
-  EXPECT_THAT(shared_->TakeVotes(clock_.Now()), Optional(ElementsAre(kS, kOfMethod)));
-  EXPECT_EQ(shared_->TakeVotes(clock_.Now()), std::nullopt);
+  EXPECT_THAT(votes_->Take(clock_.Now()), Optional(ElementsAre(kS, kOfMethod)));
+  EXPECT_EQ(votes_->Take(clock_.Now()), std::nullopt);
   Open(kOfInstance);
   clock_.Advance(absl::Milliseconds(999));
-  EXPECT_EQ(shared_->TakeVotes(clock_.Now()), std::nullopt);
+  EXPECT_EQ(votes_->Take(clock_.Now()), std::nullopt);
   clock_.Advance(absl::Milliseconds(1));
-  EXPECT_THAT(shared_->TakeVotes(clock_.Now()), Optional(ElementsAre(kS, kOfMethod, kOfInstance)));
+  EXPECT_THAT(votes_->Take(clock_.Now()), Optional(ElementsAre(kS, kOfMethod, kOfInstance)));
 }
 
 TEST_F(SharedBreakersTest, WhatChangesAndChangesBackIsNotWritten) {
@@ -157,7 +202,7 @@ TEST_F(SharedBreakersTest, AFlappingFleetOfInstancesWritesOnceAnInterval) {
            opens ? BreakerState::kOpen : BreakerState::kClosed,
            opens ? BreakerReason::kFaultLimit : BreakerReason::kReset);
     clock_.Advance(absl::Milliseconds(1));
-    if (shared_->TakeVotes(clock_.Now()).has_value()) ++writes;
+    if (votes_->Take(clock_.Now()).has_value()) ++writes;
   }
   EXPECT_LE(writes, 10);
   EXPECT_GE(writes, 5);
@@ -168,13 +213,39 @@ TEST_F(SharedBreakersTest, NoMoreThanFitIsWrittenTheOldestFirst) {
     Open(absl::StrCat("demo.S@10.0.0.1:", 3000 - i));
   }
   const auto votes = Written();
-  ASSERT_THAT(votes, Optional(SizeIs(SharedBreakers::kMaxVotes)));
-  EXPECT_EQ(shared_->left_out(), 500u);
+  ASSERT_THAT(votes, Optional(SizeIs(BreakerVotes::kMaxVotes)));
+  EXPECT_EQ(votes_->left_out(), 500u);
   EXPECT_THAT(*votes, ::testing::Contains("demo.S@10.0.0.1:3000"));
   EXPECT_THAT(*votes, ::testing::Not(::testing::Contains("demo.S@10.0.0.1:1501")));
   // One more that has no room changes nothing.
   Open("demo.S@10.0.0.1:1");
   EXPECT_EQ(Written(), std::nullopt);
+}
+
+TEST_F(SharedBreakersTest, NoMoreBytesThanFitAreWrittenTheOldestFirst) {
+  const std::string padding(1000, 'x');
+  for (int i = 0; i < 200; ++i) Open(absl::StrCat("demo.S/", padding, 900 - i));
+  const auto votes = Written();
+  ASSERT_TRUE(votes.has_value());
+  size_t bytes = 0;
+  for (const std::string& name : *votes) bytes += name.size();
+  EXPECT_LE(bytes, BreakerVotes::kMaxBytes);
+  EXPECT_GT(bytes, BreakerVotes::kMaxBytes - 2000);
+  EXPECT_EQ(votes_->left_out(), 200 - votes->size());
+  EXPECT_THAT(*votes, ::testing::Contains(absl::StrCat("demo.S/", padding, 900)));
+}
+
+TEST_F(SharedBreakersTest, AListThatCouldNotBeWrittenIsDueAgainAfterTheInterval) {
+  Open(kS);
+  ASSERT_THAT(Written(), Optional(ElementsAre(kS)));
+  votes_->OnNotWritten();
+  EXPECT_EQ(votes_->next_write() - clock_.Now(), absl::Seconds(1));
+  EXPECT_THAT(Written(), Optional(ElementsAre(kS)));
+  EXPECT_EQ(Written(), std::nullopt);
+  // Nothing is a list, too.
+  votes_->OnNotWritten();
+  Change(kS, BreakerState::kOpen, BreakerState::kClosed, BreakerReason::kReset);
+  EXPECT_THAT(Written(), Optional(IsEmpty()));
 }
 
 // --- votes of all
@@ -183,7 +254,7 @@ TEST_F(SharedBreakersTest, TheVoteThatReachesTheQuorumOpens) {
   EXPECT_THAT(Verdicts({{"a", {kS}}, {"b", {}}, {"c", {}}, {"d", {}}, {"e", {}}}), IsEmpty());
   EXPECT_THAT(Verdicts({{"a", {kS}}, {"b", {kS}}, {"c", {}}, {"d", {}}, {"e", {}}}), IsEmpty());
   const auto verdicts = shared_->OnConsumers(
-      {{"a", {kS}}, {"b", {kS}}, {"c", {kS}}, {"d", {}}, {"e", {}}}, clock_.Now());
+      {{"a", {kS}}, {"b", {kS}}, {"c", {kS}}, {"d", {}}, {"e", {}}}, {}, clock_.Now());
   ASSERT_THAT(verdicts, SizeIs(1));
   EXPECT_EQ(verdicts[0].breaker, kS);
   EXPECT_EQ(verdicts[0].votes, 3);
@@ -229,7 +300,7 @@ TEST_F(SharedBreakersTest, TheQuorumIsRoundedUp) {
     for (int i = 0; i < consumers; ++i) {
       list[absl::StrCat(i)] = {kS};
     }
-    return shared_->OnConsumers(list, clock_.Now()).at(0).needed;
+    return shared_->OnConsumers(list, {}, clock_.Now()).at(0).needed;
   };
   EXPECT_EQ(needed(2, 50), 2);
   EXPECT_EQ(needed(4, 50), 2);
@@ -274,7 +345,7 @@ TEST_F(SharedBreakersTest, NamesThatAreNoneOfTheServicesAreIgnored) {
   EXPECT_EQ(shared_->bad_votes(), 10u);
   std::vector<std::string> many;
   for (int i = 0; i < 1200; ++i) many.push_back(absl::StrCat("demo.S@10.0.0.1:", i + 1));
-  EXPECT_THAT(Verdicts({{"a", many}, {"c", many}}), SizeIs(SharedBreakers::kMaxVotes));
+  EXPECT_THAT(Verdicts({{"a", many}, {"c", many}}), SizeIs(BreakerVotes::kMaxVotes));
 }
 
 // --- the breakers themselves

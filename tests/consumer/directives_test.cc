@@ -12,6 +12,7 @@
 #include "tests/consumer/consumer_fixture.h"
 #include "tests/consumer/scripted_registry.h"
 #include "tests/provider/gate.h"
+#include "tests/registry/registry_fixture.h"
 #include "tests/support/echo_server.h"
 
 namespace marpc::testing {
@@ -19,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Level = DegradationLevel;
 using State = BreakerState;
 
@@ -187,10 +189,24 @@ TEST_F(DirectivesTest, AnOutageTakesNothingBack) {
   hub->SetReachable(false);
   ASSERT_TRUE(Eventually(
       [&] { return one.registry().state().connection == RegistryState::Connection::kLost; }));
+  // Told after the consumer, as one listener after the other is.
+  Recorder later;
+  const auto subscription = one.registry().Subscribe(kHelloService, later.listener());
+  ASSERT_NE(later.WaitForSource(ServiceSnapshot::Source::kKept), nullptr);
   EXPECT_EQ(StateOf(one, kHelloService), State::kForcedOpen);
   hub->SetReachable(true);
   ChangeTheList();
   EXPECT_EQ(StateOf(one, kHelloService), State::kForcedOpen);
+}
+
+TEST_F(DirectivesTest, AnEndpointMayBeWrittenAsItCanBeRead) {
+  Consumer& one = StartOne();
+  std::string other = OfInstance();
+  other.insert(other.rfind(':') + 1, "0");
+  ASSERT_TRUE(one.ForceBreakerEverywhere(other, State::kForcedOpen).ok());
+  ASSERT_TRUE(AllBecome(State::kForcedOpen, OfInstance()));
+  ASSERT_TRUE(one.ForceBreakerEverywhere(other, State::kClosed).ok());
+  EXPECT_TRUE(AllBecome(State::kClosed, OfInstance()));
 }
 
 TEST_F(DirectivesTest, WhatIsMisspeltIsAnsweredWithWhatThereIs) {
@@ -208,6 +224,8 @@ TEST_F(DirectivesTest, WhatIsMisspeltIsAnsweredWithWhatThereIs) {
               AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("FORCED_OPEN")));
   EXPECT_THAT(one.SetDegradationEverywhere("demo.Hello", Level::kNormal).ToString(),
               HasSubstr("NOT_FOUND"));
+  EXPECT_THAT(force("demo.HelloService/@10.0.0.1:80", State::kDisabled).ToString(),
+              HasSubstr("has no method ''"));
   EXPECT_TRUE(force("demo.HelloService/Hello@10.0.0.1:80", State::kDisabled).ok());
   settings_.registry.address = "static:";
   Consumer& alone = StartOne();
@@ -250,6 +268,67 @@ TEST_F(DirectivesTest, WhatIsNotUnderstoodIsWarnedOfOnceAndTheRestActs) {
   EXPECT_THAT(log.str(), HasSubstr("key='level' from=degraded to=none"));
   consumer_.reset();
   SetLogger(nullptr);
+}
+
+// Lists as the test gives them out, and the log.
+class ScriptedDirectivesTest : public DirectivesTest {
+ protected:
+  ScriptedDirectivesTest() {
+    SetLogger(std::make_shared<spdlog::logger>(
+        "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
+    Say({});
+    ConsumerOptions options;
+    options.registry = scripted_;
+    StartConsumer(std::move(options));
+    Ask(*consumer_).IgnoreError();
+  }
+  ~ScriptedDirectivesTest() override {
+    consumer_.reset();
+    SetLogger(nullptr);
+  }
+  void Say(const Directives& directives) {
+    scripted_->Publish(kHelloService, {ScriptedRegistry::At(server_.endpoint())}, directives);
+  }
+
+  std::ostringstream log_;
+  const std::shared_ptr<ScriptedRegistry> scripted_ = std::make_shared<ScriptedRegistry>();
+};
+
+TEST_F(ScriptedDirectivesTest, AWordThatNobodyUnderstandsTakesNoOtherOneBack) {
+  Say({{"level", "degraded"}, {"breaker:demo.HelloService", "FORCED_OPEN"}});
+  ASSERT_EQ(StateOf(*consumer_, kHelloService), State::kForcedOpen);
+  for (int i = 0; i < 2; ++i) {
+    Say({{"level", "degradde"}, {"breaker:demo.HelloService", "FORCED_OPE"}});
+    EXPECT_EQ(consumer_->Degradation(kHelloService), Level::kDegraded);
+    EXPECT_EQ(StateOf(*consumer_, kHelloService), State::kForcedOpen);
+  }
+  EXPECT_THAT(log_.str(), HasSubstr("key='level' value='degradde'"));
+  Say({});
+  EXPECT_EQ(consumer_->Degradation(kHelloService), Level::kNormal);
+  EXPECT_EQ(StateOf(*consumer_, kHelloService), State::kClosed);
+}
+
+TEST_F(ScriptedDirectivesTest, ADirectiveWithoutABreakerIsWarnedOfOnce) {
+  const Directives stray = {{"breaker:demo.HelloService/Helo", "FORCED_OPEN"},
+                            {"breaker:demo.HelloService", "DISABLED"}};
+  Say(stray);
+  EXPECT_THAT(log_.str(),
+              AllOf(HasSubstr("event=directive_without_breaker service=demo.HelloService "
+                              "breaker='demo.HelloService/Helo'"),
+                    HasSubstr(absl::StrCat("there are demo.HelloService, ", OfInstance()))));
+  EXPECT_THAT(log_.str(), Not(HasSubstr("breaker='demo.HelloService' ")));
+  log_.str("");
+  Say(stray);
+  EXPECT_THAT(log_.str(), Not(HasSubstr("without_breaker")));
+  Say({});
+  EXPECT_THAT(log_.str(), Not(HasSubstr("without_breaker")));
+}
+
+TEST_F(ScriptedDirectivesTest, ADirectiveThatComesWithItsInstanceHasABreaker) {
+  scripted_->Publish(kHelloService, {ScriptedRegistry::At("127.0.0.1:1")},
+                     {{"breaker:demo.HelloService@127.0.0.1:1", "FORCED_OPEN"}});
+  EXPECT_EQ(StateOf(*consumer_, "demo.HelloService@127.0.0.1:1"), State::kForcedOpen);
+  EXPECT_THAT(log_.str(), Not(HasSubstr("without_breaker")));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "tests/consumer/consumer_fixture.h"
 #include "tests/consumer/scripted_registry.h"
 #include "tests/provider/gate.h"
+#include "tests/registry/registry_fixture.h"
 #include "tests/support/echo_server.h"
 
 namespace marpc::testing {
@@ -58,6 +59,19 @@ class SharedBreakersTest : public ConsumerFixture {
   bool Becomes(int consumer, State state) {
     return Eventually([&] { return Breaker(consumer).state == state; });
   }
+  // Has the consumer dealt with a list that has so many votes? Its registry tells one listener
+  // after the other, so one that subscribes now is told after the consumer's own.
+  bool Hears(int consumer, int votes) {
+    return Eventually([&] {
+      Recorder recorder;
+      const auto subscription = consumers_[consumer]->registry().Subscribe(
+          ConsumersListOf(kHelloService), recorder.listener());
+      const auto list = recorder.WaitFor([](auto&) { return true; });
+      int found = 0;
+      for (const Instance& one : list->instances) found += static_cast<int>(one.tags.size());
+      return found == votes;
+    });
+  }
   // What the consumers say of themselves, by endpoint.
   std::map<std::string, Instance> Entries() const {
     std::map<std::string, Instance> entries;
@@ -89,6 +103,7 @@ TEST_F(SharedBreakersTest, OneConsumersBreakerOpensNoOthersAndTwoOfThreeOpenTheT
   FailCallsOf(0);
   ASSERT_EQ(Breaker(0).state, State::kOpen);
   ASSERT_TRUE(Eventually([&] { return Votes() == 1; }));
+  ASSERT_TRUE(Hears(1, 1));
   EXPECT_EQ(Breaker(1).state, State::kClosed);
   EXPECT_TRUE(Ask(1).ok());
   FailCallsOf(1);
@@ -114,6 +129,15 @@ TEST_F(SharedBreakersTest, EachClosesByItsOwnProbesAndTakesItsVoteBack) {
   }
   EXPECT_TRUE(Eventually([&] { return Votes() == 0; }));
   EXPECT_EQ(Breaker(2).times_opened, 1u);
+}
+
+TEST_F(SharedBreakersTest, AVoteForAnInstanceThatLeavesIsTakenBack) {
+  settings_.method_defaults.circuit_breaker.scope = {.service = false, .instance = true};
+  Start(1);
+  FailCallsOf(0);
+  ASSERT_TRUE(Eventually([&] { return Votes() == 1; }));
+  ASSERT_TRUE(lease_->Release(absl::Seconds(10)).ok());
+  EXPECT_TRUE(Eventually([&] { return Votes() == 0; }));
 }
 
 TEST_F(SharedBreakersTest, AConsumerThatEndsTakesItsEntryAlong) {

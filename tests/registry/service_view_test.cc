@@ -208,6 +208,36 @@ TEST_F(ServiceViewTest, DirectivesComeWithTheListAndStayWhileTheRegistryIsLost) 
   EXPECT_THAT(view.OnReading(Read({kA}), now())->directives, IsEmpty());
 }
 
+TEST_F(ServiceViewTest, DirectivesThatVanishWithAllEntriesAreHeldAsLongAsThose) {
+  ServiceView view = MakeView();
+  Reading told = Read({kA, kB});
+  told.directives = {{"level", "degraded"}};
+  view.OnReading(told, now());
+  EXPECT_EQ(view.OnReading(Read({}), now())->directives, told.directives);
+  view.OnReading(Read({}), now());
+  EXPECT_EQ(view.current()->directives, told.directives);
+  // One is back, and the list is not believed yet.
+  view.OnReading(Read({kA}), now());
+  EXPECT_EQ(view.current()->directives, told.directives);
+  clock_.Advance(absl::Seconds(10));
+  EXPECT_THAT(view.OnTime(now())->directives, IsEmpty());
+}
+
+TEST_F(ServiceViewTest, ANewWordReplacesDirectivesThatAreHeldAndTheEndOfAllEntriesIsBelieved) {
+  ServiceView view = MakeView();
+  Reading told = Read({kA, kB});
+  told.directives = {{"level", "degraded"}};
+  view.OnReading(told, now());
+  view.OnReading(Read({}), now());
+  Reading other = Read({kA});
+  other.directives = {{"level", "normal"}};
+  EXPECT_EQ(view.OnReading(other, now())->directives, other.directives);
+  // That is taken back while entries are there, which is a word, too.
+  EXPECT_THAT(view.OnReading(Read({kA}), now())->directives, IsEmpty());
+  view.OnReading(told, now());
+  EXPECT_THAT(view.OnReading(Read({}, {kA, kB}), now())->directives, IsEmpty());
+}
+
 TEST_F(ServiceViewTest, DirectivesOfTheStoredListHoldUntilTheRegistryAnswers) {
   StoredList stored = Stored({kA}, absl::Minutes(1));
   stored.directives = {{"level", "core-only"}};

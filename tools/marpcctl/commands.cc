@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "marpc/config/degradation_settings.h"
 #include "marpc/config/faults.h"
+#include "marpc/registry/breaker_name.h"
 #include "marpc/registry/record.h"
 #include "tools/marpcctl/service_list.h"
 
@@ -78,22 +79,23 @@ absl::StatusOr<Action> Gray(const Words& arguments) {
 }
 
 absl::StatusOr<Action> Breaker(const Words& arguments) {
-  const std::string& name = arguments[0];
-  const std::string service(ServiceOfBreaker(name));
+  const std::string service(ServiceOfBreaker(arguments[0]));
   if (absl::Status status = CheckServiceName(service); !status.ok()) return status;
-  const size_t at = name.find('@');
-  if (at != std::string::npos) {
-    const auto endpoint = Endpoint::Parse(name.substr(at + 1));
-    if (!endpoint.ok()) return endpoint.status();
-  }
+  const absl::StatusOr<std::string> right = ParseBreakerName(arguments[0]);
+  const std::string name = right.value_or(arguments[0]);
   const std::string key = absl::StrCat(kBreakerDirective, name);
   const std::string& state = arguments[1];
   if (state == "CLOSED") {
-    return Action([=](const Target& target) {
-      return Told(target, service, target.registry.SetDirective(service, key, ""),
-                  absl::StrCat("breaker ", name, " goes by its calls again"));
+    return Action([=, typed = absl::StrCat(kBreakerDirective, arguments[0])](const Target& target) {
+      absl::Status status = target.registry.SetDirective(service, key, "");
+      // Also a name that was never right, which other means may have written.
+      if (status.ok() && typed != key) status = target.registry.SetDirective(service, typed, "");
+      return Told(
+          target, service, status,
+          absl::StrCat("all consumers are told: breaker ", name, " goes by its calls again"));
     });
   }
+  if (!right.ok()) return right.status();
   if (!CheckUnderstood(service, key, state).ok()) {
     const Words states = {"FORCED_OPEN", "DISABLED", "METRICS_ONLY", "CLOSED"};
     return absl::InvalidArgumentError(
@@ -101,7 +103,8 @@ absl::StatusOr<Action> Breaker(const Words& arguments) {
   }
   return Action([=](const Target& target) {
     return Told(target, service, target.registry.SetDirective(service, key, state),
-                absl::StrCat("breaker ", name, " is ", state, " in all consumers"));
+                absl::StrCat("all consumers are told: breaker ", name, " is ", state,
+                             " (one that has no such breaker warns of it)"));
   });
 }
 
@@ -122,7 +125,7 @@ absl::StatusOr<Action> Level(const Words& arguments) {
   }
   return Action([=](const Target& target) {
     return Told(target, service, target.registry.SetDirective(service, kLevelDirective, level),
-                absl::StrCat(service, " is at the level ", level, " in all consumers"));
+                absl::StrCat("all consumers are told: ", service, " is at the level ", level));
   });
 }
 
