@@ -57,8 +57,9 @@ absl::StatusOr<BackedRegistry::BackendFactory> MakeFactory(const RegistryAddress
       };
     case Scheme::kFile:
       return [layout = FileLayout{address.folder, settings.env},
-              audit = settings.registry.audit_interval](EventLoop& loop) {
-        return std::unique_ptr<Backend>(std::make_unique<FileBackend>(layout, audit, loop));
+              options = FileBackend::Options{settings.registry.audit_interval,
+                                             settings.registry.connect_timeout}](EventLoop& loop) {
+        return std::unique_ptr<Backend>(std::make_unique<FileBackend>(layout, options, loop));
       };
     case Scheme::kZookeeper:
       break;

@@ -184,6 +184,18 @@ void WarnOfPanic(absl::string_view where, const OutlierSettings& settings,
       ") brings all of them back into use; lower one of the two"));
 }
 
+bool HasBreakers(const Settings& settings) {
+  const auto enabled = [](const MethodSettings& one) { return one.circuit_breaker.enabled; };
+  if (enabled(settings.method_defaults)) return true;
+  for (const auto& [service, own] : settings.services) {
+    if (enabled(own.method_defaults)) return true;
+    for (const auto& [method, one] : own.methods) {
+      if (enabled(one)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults& faults) {
@@ -276,6 +288,11 @@ std::vector<std::string> Warnings(const Settings& settings) {
     warnings.push_back(
         "circuitbreaker.shared has no effect: consumers do not see each other in a static: "
         "registry");
+  }
+  if ((shares || settings.service_defaults.shared_breakers.enabled) && !HasBreakers(settings)) {
+    warnings.push_back(
+        "circuitbreaker.shared has no effect but for methods whose own options have breakers: "
+        "circuitbreaker.enabled is nowhere true");
   }
   const BackoffSettings& top = settings.method_defaults.retry.backoff;
   WarnOfNoWait("", top, BackoffSettings(), warnings);

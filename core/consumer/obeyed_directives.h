@@ -19,7 +19,8 @@
 namespace marpc {
 
 // Acts on changes alone, so that what this process's own operator says after a directive holds:
-// until the directive changes, and when it is taken back, too. Not thread-safe.
+// until the directive changes, and when it is taken back, too. Unless it says what the directive
+// does: the two cannot be told apart, and what is taken back ends both. Not thread-safe.
 class ObeyedDirectives {
  public:
   // `usual` is the service's level without a word.

@@ -23,15 +23,17 @@ constexpr absl::Duration kFirstRetry = absl::Milliseconds(20);
 constexpr absl::Duration kLastRetry = absl::Milliseconds(250);
 // For what no event tells: that a folder above was moved.
 constexpr absl::Duration kFolderCheck = absl::Seconds(1);
-// Others hold the lock of the directives for moments.
+// Others hold the lock of the directives for moments. Never as long as the caller waits: what it
+// was refused must not be done after that.
 constexpr absl::Duration kLockRetry = absl::Milliseconds(2);
 constexpr absl::Duration kLockPatience = absl::Seconds(2);
 
 }  // namespace
 
-FileBackend::FileBackend(FileLayout layout, absl::Duration audit_interval, EventLoop& loop)
+FileBackend::FileBackend(FileLayout layout, Options options, EventLoop& loop)
     : layout_(std::move(layout)),
-      audit_interval_(audit_interval),
+      audit_interval_(options.audit_interval),
+      lock_patience_(std::min(kLockPatience, options.connect_timeout / 2)),
       loop_(loop),
       retry_delay_(kFirstRetry) {}
 
@@ -284,7 +286,7 @@ void FileBackend::ClearGray(const std::string& service, Done done) {
 
 void FileBackend::SetDirective(const std::string& service, const std::string& key,
                                const std::string& value, Done done) {
-  TryChange({service, key, value, Clock::Real().Now() + kLockPatience}, std::move(done));
+  TryChange({service, key, value, Clock::Real().Now() + lock_patience_}, std::move(done));
 }
 
 void FileBackend::TryChange(DirectiveChange change, Done done) {

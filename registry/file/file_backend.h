@@ -29,7 +29,11 @@ inline constexpr absl::Duration kFolderPatience = absl::Milliseconds(100);
 // away.
 class FileBackend final : public Backend {
  public:
-  FileBackend(FileLayout layout, absl::Duration audit_interval, EventLoop& loop);
+  struct Options {
+    absl::Duration audit_interval;
+    absl::Duration connect_timeout;  // so long callers wait for an answer
+  };
+  FileBackend(FileLayout layout, Options options, EventLoop& loop);
 
   void Start(Events* events) override;
   void Watch(const std::string& service) override;
@@ -99,6 +103,7 @@ class FileBackend final : public Backend {
 
   const FileLayout layout_;
   const absl::Duration audit_interval_;
+  const absl::Duration lock_patience_;
   EventLoop& loop_;
   Events* events_ = nullptr;
 

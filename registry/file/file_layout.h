@@ -1,10 +1,10 @@
 // Where things are in the folder of a `file:` registry:
 //
-//   <folder>/<env>/<service>/providers/<endpoint>   one entry, locked by its owner as long as that
-//   lives <folder>/<env>/<service>/gray/<endpoint>        a mark; what is in the file does not
-//   matter <folder>/<env>/<service>/left/<owner>           an owner that took its entry away or is
-//   dead; for an hour
-//   <folder>/<env>/<service>/directives             protobuf JSON of marpc.DirectivesRecord
+//   <folder>/<env>/<service>/
+//     providers/<endpoint>   one entry, locked by its owner as long as that lives
+//     gray/<endpoint>        a mark; what is in the file does not matter
+//     left/<owner>           the owner took its entry away or is dead; for an hour
+//     directives             protobuf JSON of marpc.DirectivesRecord
 //
 // Endpoints and owners are encoded by EncodeName(). Names that begin with a dot are being written.
 #ifndef MARPC_REGISTRY_FILE_FILE_LAYOUT_H_

@@ -193,11 +193,13 @@ absl::Status FileService::CheckDirectives() {
   absl::StatusOr<std::string> text = ReadTextFile(path, kMaxDirectivesBytes);
   if (absl::IsNotFound(text.status())) text = "";
   // Too long, which no later look mends.
-  if (absl::IsResourceExhausted(text.status())) text = std::string(text.status().message());
-  directives_unreadable_ = !text.ok();
-  if (!text.ok()) return text.status();
-  if (std::exchange(directives_text_, *text) == *text) return absl::OkStatus();
-  absl::StatusOr<Directives> read = ParseDirectives(*text);
+  const bool too_long = absl::IsResourceExhausted(text.status());
+  directives_unreadable_ = !text.ok() && !too_long;
+  if (directives_unreadable_) return text.status();
+  const std::string version = too_long ? std::string(text.status().message()) : *text;
+  if (std::exchange(directives_text_, version) == version) return absl::OkStatus();
+  absl::StatusOr<Directives> read =
+      too_long ? absl::StatusOr<Directives>(text.status()) : ParseDirectives(*text);
   if (read.ok()) {
     directives_ = *std::move(read);
   } else {

@@ -79,7 +79,7 @@ class FileService {
   bool gray_unreadable_ = false;
   Directives directives_;
   bool directives_unreadable_ = false;
-  std::string directives_text_;      // what was last read
+  std::string directives_text_;      // what was last read, or why it is too long
   std::set<std::string> bad_marks_;  // by file name: warned of
   std::set<std::string> dead_;       // owners, also where left/ cannot be written
   std::set<std::string> left_;       // owners, as left/ was last read

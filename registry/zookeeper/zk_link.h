@@ -1,12 +1,11 @@
 // What the parts of the ZooKeeper registry share: the session, if there is one, and the layout of
 // its nodes:
 //
-//   <chroot>/marpc/<env>/<service>/providers/<endpoint>   ephemeral; protobuf JSON of
-//   marpc.InstanceRecord <chroot>/marpc/<env>/<service>/gray/<endpoint>        persistent; a mark
-//   <chroot>/marpc/<env>/<service>/left/<owner>           persistent; the owner took its entry
-//   away; for an hour
-//   <chroot>/marpc/<env>/<service>/directives             persistent; protobuf JSON of
-//   marpc.DirectivesRecord
+//   <chroot>/marpc/<env>/<service>/
+//     providers/<endpoint>   ephemeral; protobuf JSON of marpc.InstanceRecord
+//     gray/<endpoint>        persistent; a mark
+//     left/<owner>           persistent; the owner took its entry away; for an hour
+//     directives             persistent; protobuf JSON of marpc.DirectivesRecord
 //
 // Endpoints and owners are encoded by EncodeName().
 #ifndef MARPC_REGISTRY_ZOOKEEPER_ZK_LINK_H_

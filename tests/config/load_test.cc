@@ -325,19 +325,33 @@ TEST(Load, CombinationsThatCannotBeMeantAreRefusedWhereTheyWereMade) {
               HasSubstr("a message without filter.mock.code"));
 }
 
+// Of settings that can be read.
+std::vector<std::string> WarningsOf(const std::string& keys) {
+  std::vector<std::string> warnings;
+  LoadOptions options;
+  options.warnings = &warnings;
+  EXPECT_TRUE(ParseSettings("marpc: {" + keys + "}", "c.yaml", options).ok()) << keys;
+  return warnings;
+}
+
 TEST(Load, WhereConsumersDoNotSeeEachOtherTheyShareNoBreakers) {
-  const auto warnings_of = [](const std::string& keys) {
-    std::vector<std::string> warnings;
-    LoadOptions options;
-    options.warnings = &warnings;
-    EXPECT_TRUE(ParseSettings("marpc: {" + keys + "}", "c.yaml", options).ok()) << keys;
-    return warnings;
-  };
   const std::string shared = "circuitbreaker: {enabled: true, shared.enabled: true}";
-  EXPECT_THAT(warnings_of(shared), IsEmpty());
+  EXPECT_THAT(WarningsOf(shared), IsEmpty());
   const auto told = ElementsAre(HasSubstr("circuitbreaker.shared has no effect"));
-  EXPECT_THAT(warnings_of("registry.address: 'static:', " + shared), told);
-  EXPECT_THAT(warnings_of("registry.address: 'static:', services: {a.B: {" + shared + "}}"), told);
+  EXPECT_THAT(WarningsOf("registry.address: 'static:', " + shared), told);
+  EXPECT_THAT(WarningsOf("registry.address: 'static:', services: {a.B: {" + shared + "}}"), told);
+}
+
+TEST(Load, BreakersThatAreSharedMustBeThere) {
+  const std::string shared = "circuitbreaker.shared.enabled: true";
+  const auto told = ElementsAre(HasSubstr("circuitbreaker.enabled is nowhere true"));
+  EXPECT_THAT(WarningsOf(shared), told);
+  EXPECT_THAT(WarningsOf("services: {a.B: {" + shared + "}}"), told);
+  EXPECT_THAT(WarningsOf("env: prod"), IsEmpty());
+  const std::string on = "circuitbreaker.enabled: true";
+  EXPECT_THAT(WarningsOf(shared + ", " + on), IsEmpty());
+  EXPECT_THAT(WarningsOf(shared + ", services: {a.B: {" + on + "}}"), IsEmpty());
+  EXPECT_THAT(WarningsOf(shared + ", services: {a.B: {methods: {C: {" + on + "}}}}"), IsEmpty());
 }
 
 TEST(Load, WhereBreakersAreProbedHealthChecksNeedNotBeOn) {

@@ -103,7 +103,9 @@ TEST_F(MarpcctlTest, DirectivesReachConsumersAndAreShown) {
   Recorder recorder;
   auto subscription = registry->Subscribe(kService, recorder.listener());
   EXPECT_EQ(RunHere("level demo.HelloService degraded").code, 0);
-  EXPECT_EQ(RunHere("breaker demo.HelloService@127.0.0.1:1 FORCED_OPEN").code, 0);
+  // However the endpoint is written.
+  EXPECT_THAT(RunHere("breaker demo.HelloService@127.0.0.1:01 FORCED_OPEN").text,
+              HasSubstr("all consumers are told: breaker demo.HelloService@127.0.0.1:1 is"));
   EXPECT_NE(recorder.WaitFor([](auto& s) {
     return s.directives == Directives{{"level", "degraded"},
                                       {"breaker:demo.HelloService@127.0.0.1:1", "FORCED_OPEN"}};
@@ -111,7 +113,7 @@ TEST_F(MarpcctlTest, DirectivesReachConsumersAndAreShown) {
             nullptr);
   EXPECT_EQ(RunHere("directives demo.HelloService").text,
             "breaker:demo.HelloService@127.0.0.1:1 = FORCED_OPEN\nlevel = degraded\n");
-  EXPECT_EQ(RunHere("breaker demo.HelloService@127.0.0.1:1 CLOSED").code, 0);
+  EXPECT_EQ(RunHere("breaker demo.HelloService@127.0.0.1:01 CLOSED").code, 0);
   EXPECT_EQ(RunHere("level demo.HelloService clear").code, 0);
   EXPECT_NE(recorder.WaitFor([](auto& s) { return s.directives.empty(); }), nullptr);
   EXPECT_THAT(RunHere("directives demo.HelloService").text, HasSubstr("has no directives"));
@@ -147,6 +149,8 @@ TEST_F(MarpcctlTest, WhatIsNotUnderstoodIsAnsweredWithWhatIs) {
       {"breaker demo.S OPEN", "FORCED_OPEN"},
       {"breaker demo.S forced_open", "'forced_open' is unknown"},
       {"breaker demo.S@nowhere DISABLED", "nowhere"},
+      {"breaker demo.S/ DISABLED", "names no method"},
+      {"breaker demo.S/@10.0.0.1:1 DISABLED", "names no method"},
       {"breaker 'demo S' DISABLED", "names no service"},
       {"gray demo.S ad 10.0.0.1:1", "did you mean 'add'?"},
       {"gray demo.S add", "needs an endpoint"},

@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -220,6 +222,16 @@ TEST_F(FileRegistryTest, ManyWritersOfDirectivesLoseNothing) {
   auto subscription = registry->Subscribe(kService, recorder.listener());
   EXPECT_NE(recorder.WaitFor([](auto& s) { return s.directives.size() == kWriters * kEach; }),
             nullptr);
+}
+
+TEST_F(FileRegistryTest, AChangeThatCannotBeMadeInTimeIsGivenUpBeforeItsCallerIs) {
+  auto registry = Open();
+  ASSERT_TRUE(registry->SetDirective(kService, "level", "degraded").ok());
+  const std::string lock = folder_ + "/dev/" + kService + "/.directives.lock";
+  const UniqueFd held(open(lock.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(flock(held.get(), LOCK_EX), 0);
+  const absl::Status refused = registry->SetDirective(kService, "level", "normal");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
 }
 
 TEST_F(FileRegistryTest, BadDirectivesAreToldOnceAndThoseBeforeStay) {

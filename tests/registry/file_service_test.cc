@@ -49,7 +49,10 @@ class FileServiceTest : public testing::Test, protected Backend::Events {
 
   void OnConnection(RegistryState::Connection, absl::string_view) override {}
   void OnReading(const std::string&, Reading) override {}
-  void OnBadEntry(absl::string_view, const absl::Status&) override { ++bad_entries_; }
+  void OnBadEntry(absl::string_view, const absl::Status& why) override {
+    ++bad_entries_;
+    last_why_ = why;
+  }
   void OnRepaired(absl::string_view, absl::string_view) override {}
 
   void Place(const std::string& endpoint, int weight = 100) {
@@ -70,7 +73,22 @@ class FileServiceTest : public testing::Test, protected Backend::Events {
   FileService service_{layout_, kService, *this};
   OwnedEntryFile file_;
   int bad_entries_ = 0;
+  absl::Status last_why_;
 };
+
+TEST_F(FileServiceTest, DirectivesThatAreTooLongAreSaidToBe) {
+  ASSERT_TRUE(service_.Arm(*inotify_).ok());
+  const std::string path = layout_.Directives(kService);
+  ASSERT_TRUE(ReplaceTextFile(path, R"({"directives": {"level": "degraded"}})").ok());
+  ASSERT_TRUE(service_.CheckDirectives().ok());
+  ASSERT_TRUE(ReplaceTextFile(path, std::string(kMaxDirectivesBytes + 1, ' ')).ok());
+  EXPECT_TRUE(service_.CheckDirectives().ok());
+  EXPECT_TRUE(service_.CheckDirectives().ok());
+  EXPECT_EQ(bad_entries_, 1);
+  EXPECT_EQ(last_why_.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(last_why_.message(), ::testing::HasSubstr("is longer than"));
+  EXPECT_EQ(service_.MakeReading().directives, (Directives{{"level", "degraded"}}));
+}
 
 TEST_F(FileServiceTest, AnEntryThatCannotBeOpenedStaysAsItWasSeenAndIsLookedAtAgain) {
   ASSERT_TRUE(service_.Arm(*inotify_).ok());
