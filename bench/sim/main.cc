@@ -153,7 +153,7 @@ absl::Status Herd(const Options& options) {
   chart.x = {"seconds", 0, end, Ticks(end, 30, "")};
   chart.shaded = {back, all_back};
   chart.panels = {
-      {{"requests at the one that is back, by its capacity", 0, 16, Ticks(16, 4, " x")}, {}},
+      {{"requests at the one that is back, by its capacity", 0, 9, Ticks(8, 2, " x")}, {}},
       {{"calls answered, of what three servers can", 0, 1.05, {}}, {}}};
   for (int percent = 0; percent <= 100; percent += 25) {
     chart.panels[1].y.ticks.emplace_back(percent / 100.0, absl::StrCat(percent, " %"));

@@ -7,9 +7,8 @@
 //   rules.retry_result = marpc::WhenResult<int>([](int rows) { return rows == 0; });
 //
 // In this order: what marpc itself has refused for good (RefusedForGood()) is never tried again;
-// ignore wins over retry; retry wins over
-// retry_error; what none of them knows stands. Where there is no error, retry_result alone is
-// asked.
+// ignore wins over retry; retry wins over retry_error; what none of them knows stands. Where there
+// is no error, retry_result alone is asked.
 #ifndef MARPC_RETRY_ERROR_RULES_H_
 #define MARPC_RETRY_ERROR_RULES_H_
 
