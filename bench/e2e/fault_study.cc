@@ -189,6 +189,7 @@ int Main(const std::string& program) {
   std::cout << "3 servers answer UNAVAILABLE for 20 s\n";
   Outage(*sick, "naive: 3 retries at once", naive);
   Outage(*sick, "marpc, 3 retries", retries);
+  Outage(*sick, "marpc, 3 retries and hedging", hedged);
   std::cout << "1 request of 100 takes 50 ms\n";
   Stragglers(*slow, "no hedging", retries);
   Stragglers(*slow, "hedging", hedged);
