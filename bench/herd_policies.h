@@ -25,7 +25,7 @@ inline MethodSettings HerdWithBreakers() {
   breaker.scope = {.service = false, .method = false, .instance = true};
   breaker.fault_limit = 3;
   breaker.half_open_jitter = 0.5;
-  breaker.ramp_up = absl::Seconds(30);
+  breaker.ramp_up = absl::Seconds(10);
   return settings;
 }
 
@@ -33,7 +33,7 @@ inline MethodSettings HerdWithBreakers() {
 inline MethodSettings HerdWithThrottle() {
   MethodSettings settings = HerdWithBreakers();
   settings.limit.throttle.enabled = true;
-  settings.limit.throttle.multiplier = 1.2;
+  settings.limit.throttle.multiplier = 1.3;
   settings.limit.throttle.window = absl::Seconds(30);
   return settings;
 }

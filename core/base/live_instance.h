@@ -30,7 +30,9 @@ class LiveInstance {
   // that one attempt finds out for all. An answer of its handler or server ends it; a refusal for
   // overload, which says nothing of the requests that it would take, changes nothing.
   bool reachable(MonotonicTime now) const {
-    return avoid_until_nanos_.load(std::memory_order_relaxed) <= now.nanos();
+    return avoid_until_nanos_.load(std::memory_order_relaxed) <= now.nanos() ||
+           // An answer may have come between the two stores of somebody else.
+           trials_.load(std::memory_order_relaxed) <= 0;
   }
   // True when it had been reachable until now. Many attempts that hang at once are one failure.
   bool OnUnreachable(MonotonicTime now) {
@@ -47,14 +49,23 @@ class LiveInstance {
     return true;
   }
   // An attempt goes to it. Where it is unreachable, the others pass it over until this one has its
-  // answer, or for twice as long as the last time.
-  void OnAttempt(MonotonicTime now) {
+  // answer, or for twice as long as the last time: then this is a trial, and true.
+  bool OnAttempt(MonotonicTime now) {
     int before = trials_.load(std::memory_order_relaxed);
     do {
-      if (before <= 0) return;
+      if (before <= 0) return false;
     } while (!trials_.compare_exchange_weak(before, std::min(before + 1, kMostTrials),
                                             std::memory_order_relaxed));
     avoid_until_nanos_.store((now + Pause(before + 1)).nanos(), std::memory_order_relaxed);
+    return true;
+  }
+  // A trial has ended and says nothing: refused for overload, cancelled. The next one may come.
+  void OnTrialWithoutWord() {
+    int before = trials_.load(std::memory_order_relaxed);
+    do {
+      if (before <= 1) return;
+    } while (!trials_.compare_exchange_weak(before, before - 1, std::memory_order_relaxed));
+    avoid_until_nanos_.store(0, std::memory_order_relaxed);
   }
   // It answered, or the registry says that it is (back) there. True when it had been unreachable.
   bool OnReachable() {
@@ -79,7 +90,7 @@ class LiveInstance {
     }
   }
   // It is no longer listed: what calls that are still under way find out no longer counts, and the
-  // three above change nothing from now on. True when it had been unreachable.
+  // four above change nothing from now on. True when it had been unreachable.
   bool Retire() { return trials_.exchange(kRetired, std::memory_order_relaxed) > 0; }
 
   // True once in ten seconds: for messages, which an instance that comes and goes would flood.

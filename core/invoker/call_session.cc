@@ -178,7 +178,7 @@ Step CallSession::Begin(InFlight attempt, MonotonicTime now) {
     step.hedge_at = now + policy_->hedging->Delay(now);
   }
   if (state().counters->unreachable_instances.load(std::memory_order_relaxed) > 0) {
-    attempt.instance->OnAttempt(now);
+    attempt.trial = attempt.instance->OnAttempt(now);
   }
   in_flight_.push_back(attempt);
   if (own_policies_ != nullptr) own_policies_->OnAttempt(attempt.number, step.deadline);
@@ -237,6 +237,7 @@ Step CallSession::OnAttemptDone(int number, AttemptOutcome outcome, const Moment
 }
 
 Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
+  overloaded_ = nullptr;
   NoteReachable(attempt, moment.now);
   TellBreakers(attempt, Classification::Health::kGood, moment.now);
   const absl::Duration latency = moment.now - attempt.started_at;
@@ -294,6 +295,8 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
     NoteUnreachable(attempt, outcome.status, moment.now);
   } else if (classification.health == Classification::Health::kGood) {
     NoteReachable(attempt, moment.now);
+  } else if (attempt.trial) {
+    attempt.instance->OnTrialWithoutWord();
   }
   NoteTried(attempt);
   const bool overloaded =
@@ -383,6 +386,9 @@ std::optional<absl::string_view> CallSession::WhyNoRetry(
     Count(counters.retries_refused_by_pushback);
     return *pushback < absl::ZeroDuration() ? "the peer asked not to retry"
                                             : "the peer asked to wait for more than a minute";
+  }
+  if (overloaded_ != nullptr && state().candidates.size() == 1) {
+    return "overloaded, and there is no other instance";
   }
   if (own_verdict_.kind != RetryVerdict::Kind::kTryAgain) return RefusedByOwnPolicy();
   if (pushback.has_value()) {

@@ -122,6 +122,7 @@ class CallSession {
     std::array<Held, 3> permits;
     size_t permits_held = 0;
     bool hedge = false;
+    bool trial = false;  // of an instance that was unreachable
   };
   // Of the last attempt that ended without ending the call: what the call ends with if no further
   // one can be made.

@@ -145,8 +145,8 @@ LiveInstance* CallSession::PickNot(absl::Span<const LiveInstance* const> these,
 }
 
 LiveInstance* CallSession::PickInstance(const Moment& moment) {
-  if (last_instance_ != nullptr && !policy_->settings.retry.switch_instance_on_retry &&
-      passed_over_.empty() &&
+  if (last_instance_ != nullptr && last_instance_ != overloaded_ &&
+      !policy_->settings.retry.switch_instance_on_retry && passed_over_.empty() &&
       (ejected_too_ || state().ejections->MayTake(last_instance_, moment.now)) &&
       (unhealthy_too_ || state().health->MayTake(last_instance_, moment.now))) {
     for (const Candidate& candidate : state().candidates) {

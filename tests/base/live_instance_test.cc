@@ -52,6 +52,17 @@ TEST_F(LiveInstanceTest, IsPassedOverForLongerAfterEachAttemptInVain) {
   EXPECT_TRUE(instance_.reachable(now_));
 }
 
+TEST_F(LiveInstanceTest, ATrialThatSaysNothingMakesRoomForTheNext) {
+  instance_.OnUnreachable(now_);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(instance_.OnAttempt(now_));
+    EXPECT_EQ(Pause(), absl::Milliseconds(200)) << "it does not count";
+    instance_.OnTrialWithoutWord();
+    EXPECT_TRUE(instance_.reachable(now_));
+  }
+  EXPECT_TRUE(instance_.OnReachable());
+}
+
 TEST_F(LiveInstanceTest, ManyAttemptsThatHangAtOnceAreOneFailure) {
   std::vector<absl::Duration> pauses;
   for (int i = 0; i < 20; ++i) {
@@ -62,7 +73,8 @@ TEST_F(LiveInstanceTest, ManyAttemptsThatHangAtOnceAreOneFailure) {
 }
 
 TEST_F(LiveInstanceTest, AnAttemptChangesNothingOfOneThatIsReachable) {
-  instance_.OnAttempt(now_);
+  EXPECT_FALSE(instance_.OnAttempt(now_));
+  instance_.OnTrialWithoutWord();
   EXPECT_TRUE(instance_.reachable(now_));
   EXPECT_TRUE(instance_.OnUnreachable(now_));
   EXPECT_EQ(Pause(), absl::Milliseconds(100));

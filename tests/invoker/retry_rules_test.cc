@@ -96,6 +96,47 @@ TEST(OverloadTest, ItIsAskedAgainWhenItSaidWhen) {
   EXPECT_THAT(result.waits, ElementsAre(absl::Milliseconds(70)));
 }
 
+// Nothing is waited for that will not be made.
+TEST(OverloadTest, TheOneInstanceThereIsIsNotWaitedFor) {
+  SimulatedService::Options options = Options();
+  options.instances = {"a"};
+  options.settings.retry.backoff.initial = absl::Seconds(1);
+  SimulatedService service(std::move(options));
+  const SimulatedResult result = service.Call(InTurn({Overloaded(), Answer()}));
+  EXPECT_EQ(result.reason(), reason::kOverloaded);
+  EXPECT_EQ(result.elapsed, absl::ZeroDuration());
+  EXPECT_EQ(LastVerdict(result), "overloaded, and there is no other instance");
+}
+
+TEST(OverloadTest, ARefusalIsRetriedAtAnotherInstanceEvenWhereRetriesStay) {
+  SimulatedService::Options options = Options();
+  options.settings.retry.switch_instance_on_retry = false;
+  SimulatedService service(std::move(options));
+  const SimulatedResult result = service.Call(InTurn({Overloaded(), LostRequest(), Answer()}));
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(result.instances, ElementsAre("a", "b", "b"));
+}
+
+// A peer that was lost once and is overloaded since is asked by one call after the other, until one
+// has its answer.
+TEST(OverloadTest, KeepsNoInstanceAwayThatWasUnreachable) {
+  SimulatedService::Options options = Options(/*max_retries=*/1);
+  options.instances = {"a", "b"};
+  SimulatedService service(std::move(options));
+  service.live("a").OnUnreachable(service.clock().Now());
+  service.state()->counters->unreachable_instances.fetch_add(1);
+  service.clock().Advance(absl::Milliseconds(100));
+  int asked = 0;
+  for (int i = 0; i < 20; ++i) {
+    service.Call([&](const std::string& instance, const Step&) {
+      if (instance != "a") return Answer();
+      ++asked;
+      return Overloaded();
+    });
+  }
+  EXPECT_EQ(asked, 10) << "its whole share";
+}
+
 // Only the latest word counts.
 TEST(OverloadTest, AFailureAfterwardsIsRetriedAnywhere) {
   SimulatedService::Options options = Options(/*max_retries=*/3);
@@ -114,6 +155,21 @@ SimulatedAttempt Answers(const std::string& text) {
     static_cast<google::protobuf::StringValue*>(reply)->set_value(text);
   };
   return attempt;
+}
+
+// An answer after a refusal: nobody is overloaded any more, as far as this call knows.
+TEST(OverloadTest, AnAnswerThatIsToBeRetriedMayBeAskedOfTheOneThatHadRefused) {
+  SimulatedService::Options options = Options();
+  options.instances = {"a", "b"};
+  google::protobuf::StringValue reply;
+  options.result_rule = *ResultRule::Parse("value == \"PENDING\"", *reply.GetDescriptor());
+  SimulatedService service(std::move(options));
+  SimulatedService::CallOptions call;
+  call.reply = &reply;
+  const SimulatedResult result =
+      service.Call(InTurn({Overloaded(), Answers("PENDING"), Answers("done")}), call);
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(result.instances, ElementsAre("a", "b", "a"));
 }
 
 class RetryOnResultTest : public ::testing::Test {
