@@ -45,7 +45,10 @@ void ServiceView::Hold(const Reading& reading, MonotonicTime now) {
   if (!was_holding) held_.clear();
   // Only lists that cannot be believed add to what is held; in between, a vanished entry has
   // vanished.
-  bool suspect = reading.instances.empty() || lost_ || was_holding;
+  // After an outage providers whose sessions have ended enter themselves anew, and are missing from
+  // a reading in between.
+  if (lost_) settled_at_ = now + options_.regroup;
+  bool suspect = reading.instances.empty() || lost_ || was_holding || now < settled_at_;
   // The list of an earlier process is worth less: any entry that the registry has is better, and it
   // must not be older than an own one could become.
   if (from_disk_) {

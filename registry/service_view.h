@@ -84,6 +84,7 @@ class ServiceView {
   Directives directives_;       // of the last reading
   Directives held_directives_;  // of an earlier one, and gone with the entries that are held
   MonotonicTime hold_until_ = MonotonicTime::InfiniteFuture();
+  MonotonicTime settled_at_;  // `regroup` after the registry was back
   MonotonicTime confirmed_at_;
   Published current_;
 };

@@ -134,7 +134,7 @@ TEST(OverloadTest, KeepsNoInstanceAwayThatWasUnreachable) {
       return Overloaded();
     });
   }
-  EXPECT_EQ(asked, 10) << "its whole share";
+  EXPECT_GE(asked, 10) << "its whole share, and what it is asked first for";
 }
 
 // Only the latest word counts.

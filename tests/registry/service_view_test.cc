@@ -127,6 +127,29 @@ TEST_F(ServiceViewTest, AfterAnOutageAShorterListIsNotBelievedAtOnce) {
   EXPECT_THAT(EndpointsOf(*view.OnTime(now())), ElementsAre(kC));
 }
 
+// Providers whose sessions ended in the outage: the old entries are there at first, then gone, then
+// there again.
+TEST_F(ServiceViewTest, AfterAnOutageEntriesMayBeReplacedOneByOne) {
+  ServiceView view = MakeView();
+  view.OnReading(Read({kA, kB}), now());
+  view.OnLost(now());
+  clock_.Advance(absl::Minutes(1));
+  view.OnReading(Read({kA, kB}), now());
+  clock_.Advance(absl::Seconds(9));
+  auto replaced = view.OnReading(Read({kC}), now());
+  ASSERT_NE(replaced, nullptr);
+  EXPECT_THAT(EndpointsOf(*replaced), ElementsAre(kA, kB, kC));
+  replaced = view.OnReading(Read({kA, kC}, /*left=*/{kB}), now());
+  ASSERT_NE(replaced, nullptr);
+  EXPECT_THAT(EndpointsOf(*replaced), ElementsAre(kA, kC));
+  EXPECT_EQ(replaced->source, Source::kRegistry);
+  // When all has settled a shorter list is believed again.
+  clock_.Advance(absl::Seconds(1));
+  auto shorter = view.OnReading(Read({kC}), now());
+  ASSERT_NE(shorter, nullptr);
+  EXPECT_THAT(EndpointsOf(*shorter), ElementsAre(kC));
+}
+
 TEST_F(ServiceViewTest, ARegistryThatFlickersKeepsNoEntryForEver) {
   ServiceView view = MakeView();
   view.OnReading(Read({kA}), now());
