@@ -21,7 +21,7 @@ struct Fanout::Slot {
 absl::StatusOr<std::unique_ptr<Fanout>> Fanout::Create() {
   std::unique_ptr<Fanout> fanout(new Fanout);
   absl::StatusOr<std::thread> thread =
-      StartBackgroundThread("marpc-listen", [raw = fanout.get()] { raw->Run(); });
+      StartBackgroundThread("marpc-listen", [state = fanout->state_] { Run(*state); });
   if (!thread.ok()) return thread.status();
   fanout->thread_ = *std::move(thread);
   return fanout;
@@ -35,41 +35,46 @@ std::shared_ptr<Fanout::Slot> Fanout::MakeSlot(Registry::Listener listener) {
 
 void Fanout::Deliver(const std::shared_ptr<Slot>& slot,
                      std::shared_ptr<const ServiceSnapshot> snapshot) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (slot->ended || stopping_) return;
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  if (slot->ended || state_->stopping) return;
   const bool queued = slot->pending != nullptr;
   slot->pending = std::move(snapshot);
   if (queued) return;
-  ready_.push_back(slot);
-  changed_.notify_all();
+  state_->ready.push_back(slot);
+  state_->changed.notify_all();
 }
 
 void Fanout::End(const std::shared_ptr<Slot>& slot) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(state_->mutex);
   slot->ended = true;
   slot->pending = nullptr;
   if (std::this_thread::get_id() == thread_.get_id()) return;
-  changed_.wait(lock, [&] { return !slot->running; });
+  state_->changed.wait(lock, [&] { return !slot->running; });
 }
 
 void Fanout::Stop() {
   std::call_once(stop_once_, [this] {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
-      stopping_ = true;
-      changed_.notify_all();
+      std::lock_guard<std::mutex> lock(state_->mutex);
+      state_->stopping = true;
+      state_->changed.notify_all();
     }
-    if (thread_.joinable()) thread_.join();
+    if (!thread_.joinable()) return;
+    if (thread_.get_id() == std::this_thread::get_id()) {
+      thread_.detach();
+    } else {
+      thread_.join();
+    }
   });
 }
 
-void Fanout::Run() {
-  std::unique_lock<std::mutex> lock(mutex_);
+void Fanout::Run(State& state) {
+  std::unique_lock<std::mutex> lock(state.mutex);
   while (true) {
-    changed_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
-    if (stopping_) return;
-    std::shared_ptr<Slot> slot = std::move(ready_.front());
-    ready_.pop_front();
+    state.changed.wait(lock, [&] { return state.stopping || !state.ready.empty(); });
+    if (state.stopping) return;
+    std::shared_ptr<Slot> slot = std::move(state.ready.front());
+    state.ready.pop_front();
     std::shared_ptr<const ServiceSnapshot> snapshot = std::exchange(slot->pending, nullptr);
     if (slot->ended || snapshot == nullptr) continue;
     slot->running = true;
@@ -84,7 +89,7 @@ void Fanout::Run() {
     }
     lock.lock();
     slot->running = false;
-    changed_.notify_all();
+    state.changed.notify_all();
     // Its destructor may be the listener's, which may do anything: not under the lock.
     lock.unlock();
     slot.reset();

@@ -35,17 +35,23 @@ class Fanout {
   // will not run again.
   void End(const std::shared_ptr<Slot>& slot);
 
-  // Ends every slot and joins the thread. Idempotent. Not to be called by a listener.
+  // Ends every slot and joins the thread. Idempotent. Called by a listener, it does not wait for
+  // that: the thread ends by itself when the listener returns, and touches nothing of this any
+  // more.
   void Stop();
 
  private:
-  Fanout() = default;
-  void Run();
+  struct State {
+    std::mutex mutex;  // a standard one, which ThreadSanitizer can follow into
+    std::condition_variable changed;
+    std::deque<std::shared_ptr<Slot>> ready;
+    bool stopping = false;
+  };
 
-  std::mutex mutex_;  // a standard one, which ThreadSanitizer can follow into
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<Slot>> ready_;
-  bool stopping_ = false;
+  Fanout() = default;
+  static void Run(State& state);
+
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
   std::once_flag stop_once_;
   std::thread thread_;
 };

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,6 +29,9 @@ absl::Status ChangeDirectivesFile(const std::string& path, const std::string& ke
   // Reading is enough to lock, so that other users may do it, too.
   const UniqueFd lock(open(lock_path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!lock) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open '", lock_path, "'"));
+  // Whatever this operator's umask: consumers and other operators run as other users. Fails where
+  // the file is not this user's.
+  (void)fchmod(lock.get(), 0644);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::AbortedError(absl::StrCat("another process holds '", lock_path, "'"));
   }
@@ -45,7 +49,9 @@ absl::Status ChangeDirectivesFile(const std::string& path, const std::string& ke
   }
   const absl::StatusOr<std::string> json = DirectivesToJson(*directives);
   if (!json.ok()) return json.status();
-  return ReplaceTextFile(path, *json);
+  if (absl::Status s = ReplaceTextFile(path, *json); !s.ok()) return s;
+  (void)chmod(path.c_str(), 0644);
+  return absl::OkStatus();
 }
 
 }  // namespace marpc

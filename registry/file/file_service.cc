@@ -65,7 +65,10 @@ absl::Status FileService::Arm(Inotify& inotify) {
   gray_inode_ = InodeOf(gray);
   absl::Status read = CheckAllEntries();
   read.Update(CheckGray());
-  read.Update(CheckDirectives());
+  // What an operator says is not worth the list. It is looked at again (CheckDoubtful()).
+  if (absl::Status said = CheckDirectives(); !said.ok()) {
+    events_.OnBadEntry(layout_.Directives(name_), said);
+  }
   if (!read.ok()) {
     providers_inode_ = gray_inode_ = 0;
     return read;

@@ -257,6 +257,36 @@ TEST_F(FileRegistryTest, BadDirectivesAreToldOnceAndThoseBeforeStay) {
   EXPECT_TRUE(registry->SetDirective(kService, "level", "normal").ok());
 }
 
+TEST_F(FileRegistryTest, DirectivesThatNobodyCanReadKeepNobodyFromTheList) {
+  const std::string path = folder_ + "/dev/" + kService + "/directives";
+  fs::create_directories(path);
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  auto lease = registry->Register(kService, MakeInstance("127.0.0.1:1"));
+  EXPECT_NE(recorder.WaitForEndpoints({"127.0.0.1:1"}), nullptr);
+  EXPECT_EQ(registry->state().bad_entries, 1u);
+  fs::remove(path);
+  EXPECT_TRUE(registry->SetDirective(kService, "level", "degraded").ok());
+  EXPECT_NE(recorder.WaitFor([](auto& s) { return s.directives.size() == 1; }), nullptr);
+}
+
+// Whatever the umask of the operator's process.
+TEST_F(FileRegistryTest, DirectivesAreForAllUsers) {
+  auto registry = Open();
+  Recorder recorder;
+  auto subscription = registry->Subscribe(kService, recorder.listener());
+  ASSERT_NE(recorder.WaitForEndpoints({}), nullptr);
+  const mode_t before = umask(077);
+  const absl::Status set = registry->SetDirective(kService, "level", "degraded");
+  umask(before);
+  ASSERT_TRUE(set.ok()) << set;
+  for (const std::string name : {"directives", ".directives.lock"}) {
+    const auto permissions = fs::status(folder_ + "/dev/" + kService + "/" + name).permissions();
+    EXPECT_NE(permissions & fs::perms::others_read, fs::perms::none) << name;
+  }
+}
+
 TEST_F(FileRegistryTest, AFolderMovedAwayIsAnOutageAndBackItsEnd) {
   auto registry = Open();
   Recorder recorder;

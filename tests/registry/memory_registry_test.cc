@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/synchronization/notification.h"
 #include "marpc/registry/memory/memory_hub.h"
 #include "marpc/registry/record.h"
 #include "marpc/registry/registry.h"
@@ -82,6 +83,20 @@ TEST_F(MemoryRegistryTest, ReleaseTakesTheEntryAwayAndIsIdempotent) {
   EXPECT_EQ(snapshot->source, Source::kRegistry);
   EXPECT_EQ((*lease)->Update(MakeInstance("127.0.0.1:1")).code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// A program that gives up where it hears of a change.
+TEST_F(MemoryRegistryTest, AListenerMayCloseTheRegistry) {
+  auto registry = Open();
+  absl::Notification closed;
+  auto subscription = registry->Subscribe(kService, [&](const auto&) {
+    if (closed.HasBeenNotified()) return;
+    registry->Close();
+    closed.Notify();
+  });
+  ASSERT_TRUE(closed.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      registry->Register(kService, MakeInstance("127.0.0.1:1")).status()));
 }
 
 TEST_F(MemoryRegistryTest, DestroyingTheLeaseDeregisters) {
