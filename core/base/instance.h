@@ -13,6 +13,7 @@ namespace marpc {
 // A value type. What each field means to routing is said in docs/guide/registry.md.
 struct Instance {
   static constexpr int kDefaultWeight = 100;
+  static constexpr int kMaxWeight = 1'000'000;
 
   Endpoint endpoint;
   std::string app;
@@ -22,7 +23,8 @@ struct Instance {
   std::vector<std::string> tags;
   // Gray by its own metadata. Marks set at runtime are in ServiceSnapshot::gray_marks.
   bool gray = false;
-  // Relative share of the traffic; 0 means drained.
+  // Relative share of the traffic; 0 means drained. What is outside 0..kMaxWeight makes no sense,
+  // and consumers take the default for it (loadbalance/weights.h).
   int weight = kDefaultWeight;
   std::map<std::string, std::string> metadata;
   // Tells one life of a process from the next on the same endpoint; set by the registry where left

@@ -13,6 +13,7 @@
 #include "marpc/base/clock.h"
 #include "marpc/base/endpoint.h"
 #include "marpc/base/even_share.h"
+#include "marpc/base/instance_load.h"
 
 namespace marpc {
 
@@ -120,6 +121,10 @@ class LiveInstance {
   // The turns that it takes in a slow start.
   EvenShare& turns() { return turns_; }
 
+  // What balancers go by that look at load.
+  InstanceLoad& load() { return load_; }
+  const InstanceLoad& load() const { return load_; }
+
  private:
   static constexpr int kOvertakenTooOften = 5;
   static constexpr int kRetired = std::numeric_limits<int>::min();
@@ -140,6 +145,7 @@ class LiveInstance {
   std::atomic<int64_t> in_use_since_nanos_{0};
   std::atomic<bool> unhealthy_{false};
   EvenShare turns_;
+  InstanceLoad load_;
 };
 
 }  // namespace marpc

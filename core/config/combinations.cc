@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "marpc/config/load_balance_keys.h"
 
 namespace marpc {
 namespace {
@@ -299,6 +300,8 @@ std::vector<std::string> Warnings(const Settings& settings) {
   const CircuitBreakerSettings& breaker = settings.method_defaults.circuit_breaker;
   WarnOfIdleKeys("", breaker, CircuitBreakerSettings(), warnings);
   WarnOfIdleKeys("", settings.service_defaults, ServiceSettings(), warnings);
+  const std::string& zone = settings.provider.zone;
+  WarnOfIdleBalancing("", settings.service_defaults, ServiceSettings(), zone, warnings);
   const OutlierSettings& outlier = settings.service_defaults.outlier;
   WarnOfPanic("", outlier, OutlierSettings(), warnings);
   for (const auto& [service, own] : settings.services) {
@@ -308,6 +311,7 @@ std::vector<std::string> Warnings(const Settings& settings) {
     WarnOfNoWait(where, shared, top, warnings);
     WarnOfIdleKeys(where, its_breaker, breaker, warnings);
     WarnOfIdleKeys(where, own.service, settings.service_defaults, warnings);
+    WarnOfIdleBalancing(where, own.service, settings.service_defaults, zone, warnings);
     WarnOfPanic(where, own.service.outlier, outlier, warnings);
     for (const auto& [method, one] : own.methods) {
       const std::string place = absl::StrCat(where, "methods.", method, ".");

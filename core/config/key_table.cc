@@ -10,6 +10,7 @@
 #include "marpc/config/key_definition.h"
 #include "marpc/config/keys.h"
 #include "marpc/config/limit_keys.h"
+#include "marpc/config/load_balance_keys.h"
 #include "marpc/config/outlier_keys.h"
 #include "marpc/config/retry_keys.h"
 #include "marpc/config/value_type.h"
@@ -118,7 +119,7 @@ std::vector<Key> ProviderKeys() {
       Define("provider.advertise", at(&P::advertise), EndpointText(false), "'10.0.0.7:8080'",
              "The endpoint that consumers are told, where it differs from the one listened on."),
       Define("provider.zone", at(&P::zone), AnyText(), "eu-1a",
-             "Where the process runs, for consumers to know; marpc's own routers do not use it."),
+             "Where the process runs, for consumers to know: loadBalance.locality goes by it."),
       Define("provider.version", at(&P::version), AnyText(), "1.10",
              "The version served, for consumers to know; marpc's own routers do not use it."),
       Define("provider.group", at(&P::group), AnyText(), "blue",
@@ -127,8 +128,10 @@ std::vector<Key> ProviderKeys() {
              "Tags, for consumers to know; marpc's own routers do not use them."),
       Define("provider.gray", at(&P::gray), TrueOrFalse(), "true",
              "A gray instance: takes the gray router's share of the calls."),
-      Define("provider.weight", at(&P::weight), Whole<int>(0, 10'000), "50",
-             "Share of the traffic relative to the other instances; 0: drained."),
+      Define(
+          "provider.weight", at(&P::weight), Whole<int>(0, 10'000), "50",
+          "Share of the traffic relative to the other instances, by balancers that go by weight; "
+          "0: drained."),
       Define("provider.metadata", at(&P::metadata), MapOf(AnyText()), "{team: payments}",
              "Key-values of your own, told to consumers."),
       Define("provider.threads", at(&P::threads), Whole<int>(1, 10'000), "32",
@@ -219,9 +222,9 @@ std::vector<Key> FilterKeys() {
 
 std::vector<Key> AllKeys() {
   std::vector<Key> all;
-  for (auto group : {ProcessKeys, RegistryKeys, RoutingKeys, RetryKeys, BreakerKeys, OutlierKeys,
-                     HealthKeys, CallLimitKeys, DegradationKeys, AlertKeys, FilterKeys,
-                     TransportKeys, ProviderKeys, ProviderLimitKeys}) {
+  for (auto group : {ProcessKeys, RegistryKeys, RoutingKeys, LoadBalanceKeys, RetryKeys,
+                     BreakerKeys, OutlierKeys, HealthKeys, CallLimitKeys, DegradationKeys,
+                     AlertKeys, FilterKeys, TransportKeys, ProviderKeys, ProviderLimitKeys}) {
     std::vector<Key> keys = group();
     std::move(keys.begin(), keys.end(), std::back_inserter(all));
   }

@@ -21,6 +21,7 @@
 #include "marpc/config/degradation_settings.h"
 #include "marpc/config/health_settings.h"
 #include "marpc/config/limit_settings.h"
+#include "marpc/config/load_balance_settings.h"
 #include "marpc/config/outlier_settings.h"
 #include "marpc/config/retry_settings.h"
 
@@ -102,6 +103,7 @@ struct GrayRouterSettings {
 // What may differ from service to service.
 struct ServiceSettings {
   std::string load_balancer = "roundrobin";
+  LoadBalanceSettings load_balance;
   GrayRouterSettings gray;
   OutlierSettings outlier;
   SlowStartSettings slow_start;

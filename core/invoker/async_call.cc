@@ -12,6 +12,7 @@ namespace {
 
 CallInput Complete(CallInput input, const AsyncCall::Parcel& parcel) {
   input.context = &parcel.context;
+  input.metadata = &parcel.metadata;
   input.cancel = parcel.cancel.get();
   return input;
 }

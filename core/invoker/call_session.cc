@@ -23,6 +23,13 @@ constexpr absl::Duration kLongestPushback = absl::Minutes(1);
 
 void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
+// What a failure is to balancers. One that turns calls away is no better than a slow one.
+AttemptEnd::Result ResultOf(const AttemptOutcome& outcome, const Classification& classification) {
+  if (outcome.source == AttemptOutcome::Source::kLocal) return AttemptEnd::Result::kGivenUp;
+  return classification.health == Classification::Health::kGood ? AttemptEnd::Result::kAnswered
+                                                                : AttemptEnd::Result::kFailed;
+}
+
 }  // namespace
 
 CallSession::CallSession(const SnapshotCell<ServiceState>& cell, const CallInput& input)
@@ -32,6 +39,7 @@ CallSession::~CallSession() {
   if (done_ || policy_ == nullptr) return;
   for (const InFlight& attempt : in_flight_) {
     TellBreakers(attempt, Classification::Health::kUnknown, MonotonicTime());
+    TellBalancer(attempt, AttemptEnd::Result::kGivenUp, attempt.started_at);
   }
   AbandonFilters(absl::CancelledError("dropped"), MonotonicTime());
   LeaveLimits();
@@ -93,6 +101,7 @@ Step CallSession::RunFilters(const Moment& moment) {
     }
     deadline_ = std::min(deadline_, own_policies_->deadline());
   }
+  if (policy_->wants_hash) FindHash();
   return NextAttempt(moment);
 }
 
@@ -181,6 +190,7 @@ Step CallSession::Begin(InFlight attempt, MonotonicTime now) {
     attempt.trial = attempt.instance->OnAttempt(now);
   }
   in_flight_.push_back(attempt);
+  if (attempt.listener != nullptr) attempt.listener->OnBegin(*attempt.instance);
   if (own_policies_ != nullptr) own_policies_->OnAttempt(attempt.number, step.deadline);
   return step;
 }
@@ -232,6 +242,7 @@ Step CallSession::OnAttemptDone(int number, AttemptOutcome outcome, const Moment
   const InFlight attempt = *it;
   in_flight_.erase(it);
   last_instance_ = attempt.instance;
+  last_listener_ = attempt.listener;
   if (outcome.status.ok()) return OnAnswer(attempt, moment);
   return OnFailure(attempt, std::move(outcome), moment);
 }
@@ -240,6 +251,7 @@ Step CallSession::OnAnswer(const InFlight& attempt, const Moment& moment) {
   overloaded_ = nullptr;
   NoteReachable(attempt, moment.now);
   TellBreakers(attempt, Classification::Health::kGood, moment.now);
+  TellBalancer(attempt, AttemptEnd::Result::kAnswered, moment.now);
   const absl::Duration latency = moment.now - attempt.started_at;
   TellOutliers(attempt, Classification::Health::kGood, latency, moment);
   if (policy_->throttle != nullptr) policy_->throttle->OnSuccess();
@@ -284,6 +296,7 @@ Step CallSession::OnFailure(const InFlight& attempt, AttemptOutcome outcome, con
   const CircuitBreakerSettings& breaker = policy_->settings.circuit_breaker;
   TellBreakers(attempt, JudgeFailure(outcome, classification, breaker.record, breaker.ignore),
                moment.now);
+  TellBalancer(attempt, ResultOf(outcome, classification), moment.now);
   if (state().ejections != nullptr) {
     const OutlierSettings& outlier = state().ejections->settings();
     const bool timed = classification.health == Classification::Health::kGood ||

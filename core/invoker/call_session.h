@@ -54,6 +54,8 @@ struct CallInput {
   const google::protobuf::MessageLite* request = nullptr;
   google::protobuf::MessageLite* reply = nullptr;
   const RpcContext* context = nullptr;
+  // What the call brings along besides. Null: none.
+  const Metadata* metadata = nullptr;
   // The caller's own; the configured ones are added. Infinite: none.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
   // Null: cannot be cancelled.
@@ -121,6 +123,8 @@ class CallSession {
     // Of the service's, the method's and the instance's breaker.
     std::array<Held, 3> permits;
     size_t permits_held = 0;
+    // The balancer's, told of its beginning and its end. Null: it wants to know nothing.
+    const AttemptListener* listener = nullptr;
     bool hedge = false;
     bool trial = false;  // of an instance that was unreachable
   };
@@ -162,6 +166,8 @@ class CallSession {
                         const InstanceGate* gate);
   // Null: instances have none.
   const InstanceBreakers* instance_breakers() const;
+  // What the balancer goes by, of the call at hand.
+  void FindHash();
 
   Step OnAnswer(const InFlight& attempt, const Moment& moment);
   Step OnFailure(const InFlight& attempt, AttemptOutcome outcome, const Moment& moment);
@@ -189,6 +195,8 @@ class CallSession {
   // Tells outlier ejection. `latency`: none, where it says nothing.
   void TellOutliers(const InFlight& attempt, Classification::Health health,
                     std::optional<absl::Duration> latency, const Moment& moment);
+  // Tells the balancer that the attempt has ended.
+  void TellBalancer(const InFlight& attempt, AttemptEnd::Result result, MonotonicTime now) const;
   void GiveBackRetry(MonotonicTime now);
 
   // Ends: answered by the provider (filters see it). `good`: it may be given again when another
@@ -240,6 +248,10 @@ class CallSession {
   RouteMemo memo_;
   absl::InlinedVector<const LiveInstance*, 4> tried_;
   LiveInstance* last_instance_ = nullptr;
+  std::optional<uint64_t> hash_;
+  // Who is told of the attempt that the latest pick is for.
+  const AttemptListener* picked_listener_ = nullptr;
+  const AttemptListener* last_listener_ = nullptr;  // of last_instance_
   // Refused the latest attempt for overload, and has not said when to come again.
   const LiveInstance* overloaded_ = nullptr;
   // Picked for the attempt at hand and refused by their breakers.

@@ -138,6 +138,7 @@ Step CallSession::Done(absl::Status status, CallReport::Answer answer, Monotonic
   // Attempts that have lost against another one say nothing about their peers.
   for (const InFlight& attempt : in_flight_) {
     TellBreakers(attempt, Classification::Health::kUnknown, now);
+    TellBalancer(attempt, AttemptEnd::Result::kGivenUp, now);
     if (input_.report != nullptr) {
       log_.Add({attempt.instance, now - attempt.started_at, absl::CancelledError("overtaken"),
                 "another attempt was answered first"});

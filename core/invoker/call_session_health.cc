@@ -79,4 +79,10 @@ void CallSession::TellOutliers(const InFlight& attempt, Classification::Health h
       moment.now, moment.random);
 }
 
+void CallSession::TellBalancer(const InFlight& attempt, AttemptEnd::Result result,
+                               MonotonicTime now) const {
+  if (attempt.listener == nullptr) return;
+  attempt.listener->OnEnd(*attempt.instance, {result, now - attempt.started_at}, now);
+}
+
 }  // namespace marpc

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "marpc/invoker/call_session.h"
+#include "marpc/invoker/hash_key.h"
 
 namespace marpc {
 namespace {
@@ -102,6 +103,7 @@ bool CallSession::PickAmong(InFlight& attempt, const InstanceBreakers* breakers,
   for (int picks = 0; picks <= kMaxPicks; ++picks) {
     admitting_all_only_ = picks == kMaxPicks;
     attempt.instance = attempt.hedge ? PickOther(moment) : PickInstance(moment);
+    attempt.listener = picked_listener_;
     if (attempt.instance == nullptr) return false;
     CircuitBreaker* breaker = breakers == nullptr ? nullptr : breakers->Of(attempt.instance);
     if (breaker == nullptr || Acquire(attempt, *breaker, moment.now)) return true;
@@ -136,12 +138,20 @@ LiveInstance* CallSession::PickNot(absl::Span<const LiveInstance* const> these,
       service.counters->unreachable_instances.load(std::memory_order_relaxed) > 0;
   const SlowStart* slow_start = service.slow_start.get();
   if (slow_start != nullptr && !slow_start->AnyWarming(moment.now)) slow_start = nullptr;
-  const PickQuery query{these, moment.random, moment.now, any_unreachable, gate, slow_start};
+  const PickQuery query{these, moment.random, moment.now, any_unreachable, gate, slow_start, hash_};
   const RouteTree::Picked picked = service.routes->Pick(route, query, memo_);
   if (picked.fell_back) {
     service.counters->router_fallbacks.fetch_add(1, std::memory_order_relaxed);
   }
+  picked_listener_ = picked.listener;
   return picked.instance;
+}
+
+void CallSession::FindHash() {
+  if (policy_->hash_key != nullptr) {
+    hash_ = policy_->hash_key->Of(*input_.request, *input_.context, input_.metadata);
+  }
+  if (!hash_.has_value()) Count(state().counters->without_hash_key);
 }
 
 LiveInstance* CallSession::PickInstance(const Moment& moment) {
@@ -150,7 +160,9 @@ LiveInstance* CallSession::PickInstance(const Moment& moment) {
       (ejected_too_ || state().ejections->MayTake(last_instance_, moment.now)) &&
       (unhealthy_too_ || state().health->MayTake(last_instance_, moment.now))) {
     for (const Candidate& candidate : state().candidates) {
-      if (candidate.live == last_instance_) return last_instance_;
+      if (candidate.live != last_instance_) continue;
+      picked_listener_ = last_listener_;
+      return last_instance_;
     }
   }
   LiveInstance* instance = PickUntried(tried_, moment);

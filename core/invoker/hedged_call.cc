@@ -21,6 +21,7 @@ std::unique_ptr<google::protobuf::MessageLite> CopyOf(
 CallInput Complete(CallInput input, const AsyncCall::Parcel& parcel,
                    const google::protobuf::MessageLite* request) {
   input.context = &parcel.context;
+  input.metadata = &parcel.metadata;
   input.cancel = parcel.cancel.get();
   input.request = request;
   return input;

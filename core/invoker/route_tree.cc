@@ -10,6 +10,7 @@ struct RouteTree::Node {
   std::unique_ptr<RouteTable> table;
   std::vector<std::unique_ptr<Node>> children;
   std::unique_ptr<Picker> picker;
+  const AttemptListener* listener = nullptr;  // the picker's
 };
 
 RouteTree::RouteTree(absl::Span<const std::shared_ptr<Router>> routers, LoadBalancer& balancer,
@@ -26,6 +27,7 @@ std::unique_ptr<RouteTree::Node> RouteTree::Build(absl::Span<const std::shared_p
   auto node = std::make_unique<Node>();
   if (routers.empty()) {
     node->picker = balancer.Build(pool, candidates);
+    node->listener = node->picker->listener();
     return node;
   }
   node->router = std::string(routers[0]->name());
@@ -45,7 +47,7 @@ RouteTree::Picked RouteTree::Pick(const RouteQuery& route, const PickQuery& pick
 
 RouteTree::Picked RouteTree::PickBelow(const Node& node, int depth, const RouteQuery& route,
                                        const PickQuery& pick, RouteMemo& memo) {
-  if (node.table == nullptr) return {node.picker->Pick(pick), false};
+  if (node.table == nullptr) return {node.picker->Pick(pick), false, node.listener};
   const int pools = static_cast<int>(node.children.size());
   // Fallbacks find what the way that the call belongs to has left here: they are not drawn anew.
   int8_t& remembered = memo.pools[depth];

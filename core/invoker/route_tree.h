@@ -37,6 +37,8 @@ class RouteTree {
   struct Picked {
     LiveInstance* instance = nullptr;  // null: no untried instance may be used
     bool fell_back = false;            // taken from a router's fallback pool
+    // Who is to be told of the attempt. Lives as long as the tree. Null: nobody.
+    const AttemptListener* listener = nullptr;
   };
   Picked Pick(const RouteQuery& route, const PickQuery& pick, RouteMemo& memo) const;
 

@@ -28,6 +28,7 @@ namespace marpc {
 
 struct CallLimits;
 class DegradationSwitch;
+class HashKey;
 class Hedging;
 class ResultRule;
 class RetryBudget;
@@ -67,6 +68,9 @@ struct CallCounters {
   std::atomic<uint64_t> degraded_answers{0};
   std::atomic<uint64_t> without_instance{0};
   std::atomic<uint64_t> router_fallbacks{0};  // a call left its pool, for example gray for normal
+  // Calls that had none of the keys that their balancer goes by (loadBalance.hash), and went
+  // anywhere.
+  std::atomic<uint64_t> without_hash_key{0};
   std::atomic<uint64_t> fallback_answers{0};
   std::atomic<uint64_t> stale_answers{0};
   // Picks for which ejected instances were as good as others: too few were left
@@ -86,6 +90,9 @@ struct MethodPolicy {
   bool idempotent = false;
   std::vector<std::shared_ptr<Filter>> filters;  // those that apply, in ascending order
   std::shared_ptr<CallLimits> limits;            // null: none
+  std::shared_ptr<const HashKey> hash_key;       // null: calls have none
+  // Calls whose balancer goes by a hash are counted when they have none.
+  bool wants_hash = false;
   MethodBreakers breakers;
   std::shared_ptr<RetryBudget> budget;                          // null: none
   std::shared_ptr<RetryThrottle> throttle;                      // null: none

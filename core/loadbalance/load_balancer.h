@@ -7,7 +7,9 @@
 #define MARPC_LOADBALANCE_LOAD_BALANCER_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,8 @@
 #include "marpc/base/candidate.h"
 #include "marpc/base/clock.h"
 #include "marpc/base/random.h"
+#include "marpc/config/load_balance_settings.h"
+#include "marpc/loadbalance/attempt_listener.h"
 #include "marpc/loadbalance/slow_start.h"
 
 namespace marpc {
@@ -45,7 +49,14 @@ struct PickQuery {
   const InstanceGate* gate = nullptr;
   // Null while no instance is in its slow start: all get the same share.
   const SlowStart* slow_start = nullptr;
+  // Of the call's key, for balancers that keep a key at its instance (StableHash). None: the call
+  // has no key.
+  std::optional<uint64_t> hash = std::nullopt;
 
+  // Any instance will do: none need be asked anything.
+  bool unrestricted() const {
+    return tried.empty() && gate == nullptr && !any_unreachable && slow_start == nullptr;
+  }
   // False for what must not be picked: tried in this call, left alone by its breaker, or ejected.
   bool MayPick(const LiveInstance* instance) const {
     return !WasTried(instance) && (gate == nullptr || gate->MayTake(instance, now));
@@ -58,9 +69,15 @@ struct PickQuery {
            (gate != nullptr && gate->IsToBeProbed(instance, now));
   }
   // False of a turn that an instance in its slow start leaves to another. For balancers that give
-  // turns; those that draw go by SlowStart::Share().
+  // turns.
   bool TakesTurn(LiveInstance* instance) const {
     return slow_start == nullptr || slow_start->TakesTurn(instance, now);
+  }
+  // The same for balancers that draw.
+  bool WinsDraw(const LiveInstance* instance) const {
+    if (slow_start == nullptr) return true;
+    const double share = slow_start->Share(instance, now);
+    return share >= 1 || random.Uniform() < share;
   }
 };
 
@@ -72,6 +89,9 @@ class Picker {
   // are not reachable (LiveInstance), and most turns of those in their slow start, are passed over
   // where another is at hand.
   virtual LiveInstance* Pick(const PickQuery& query) const = 0;
+  // Who is told of the attempts that picks lead to. Lives as long as the picker; always the same.
+  // Null: nobody.
+  virtual const AttemptListener* listener() const { return nullptr; }
 };
 
 // What pickers are made of: the pool's instances, in order.
@@ -87,13 +107,19 @@ class LoadBalancer {
   virtual std::unique_ptr<Picker> Build(absl::string_view pool, CandidateList candidates) = 0;
 };
 
-// "random, roundrobin"
+// "random", "roundrobin" ...
 std::vector<std::string> BuiltInLoadBalancers();
 
 // InvalidArgument for an unknown name; the message lists the known ones. `random` seeds what starts
 // at random.
-absl::StatusOr<std::unique_ptr<LoadBalancer>> MakeLoadBalancer(absl::string_view name,
-                                                               RandomSource& random);
+absl::StatusOr<std::unique_ptr<LoadBalancer>> MakeLoadBalancer(
+    absl::string_view name, RandomSource& random, const LoadBalanceSettings& settings = {});
+
+// `balancer` for the subset of the instances, and by zones, as the settings say; itself where they
+// say neither. `zone` is where this process runs.
+std::unique_ptr<LoadBalancer> WithinSubsetAndZones(std::unique_ptr<LoadBalancer> balancer,
+                                                   const LoadBalanceSettings& settings,
+                                                   const std::string& zone, RandomSource& random);
 
 }  // namespace marpc
 

@@ -1,5 +1,8 @@
 #include "marpc/loadbalance/random_balancer.h"
 
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+
 namespace marpc {
 namespace {
 
@@ -8,7 +11,7 @@ constexpr int kMaxRedraws = 4;
 // ... and those that may leave their turn to another, being in their slow start.
 constexpr int kMaxTurnsLeft = 64;
 
-LiveInstance* DrawFrom(const std::vector<LiveInstance*>& instances, RandomSource& random) {
+LiveInstance* DrawFrom(absl::Span<LiveInstance* const> instances, RandomSource& random) {
   if (instances.empty()) return nullptr;
   return instances[static_cast<size_t>(random.Uniform() * static_cast<double>(instances.size()))];
 }
@@ -38,7 +41,7 @@ class Draws {
  private:
   const std::vector<LiveInstance*>& instances_;
   const PickQuery& query_;
-  std::vector<LiveInstance*> left_;
+  absl::InlinedVector<LiveInstance*, 32> left_;
   bool narrowed_ = false;
 };
 
@@ -55,7 +58,7 @@ class RandomPicker final : public Picker {
       if (!query.Reachable(drawn)) {
         // Rather a cold one than one that does not answer.
         if (unreachable++ == kMaxRedraws) return warming != nullptr ? warming : drawn;
-      } else if (TakesTurn(query, drawn) || turns_left++ == kMaxTurnsLeft) {
+      } else if (query.WinsDraw(drawn) || turns_left++ == kMaxTurnsLeft) {
         return drawn;
       } else {
         warming = drawn;
@@ -65,12 +68,6 @@ class RandomPicker final : public Picker {
   }
 
  private:
-  static bool TakesTurn(const PickQuery& query, const LiveInstance* instance) {
-    if (query.slow_start == nullptr) return true;
-    const double share = query.slow_start->Share(instance, query.now);
-    return share >= 1 || query.random.Uniform() < share;
-  }
-
   const std::vector<LiveInstance*> instances_;
 };
 

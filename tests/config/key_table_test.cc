@@ -167,6 +167,7 @@ TEST_P(EveryKey, HasADefaultThatCanBeWrittenInAFile) {
                                         "registry.auth",
                                         "provider.instance",
                                         "provider.advertise",
+                                        "loadBalance.subset.index",
                                         "circuitbreaker.halfOpenSuccesses",
                                         "circuitbreaker.halfOpenProbeTimeout"};
   const absl::StatusOr<Settings> settings =
@@ -225,8 +226,11 @@ TEST(KeyTable, CoversEveryFieldOfTheSettings) {
       2 * MemberCount<BreakerOverrides>() + MemberCount<CacheSettings>() +
       MemberCount<MockSettings>() + MemberCount<StaleIfErrorSettings>() +
       (MemberCount<MethodSettings>() - 8) + MemberCount<DegradationSettings>() +
-      MemberCount<GrayRouterSettings>() + (MemberCount<ServiceSettings>() - 5) +
+      MemberCount<GrayRouterSettings>() + (MemberCount<ServiceSettings>() - 6) +
       MemberCount<HealthCheckSettings>() + MemberCount<SharedBreakerSettings>() +
+      (MemberCount<LoadBalanceSettings>() - 6) + MemberCount<PeakEwmaSettings>() +
+      MemberCount<HashSettings>() + MemberCount<RingSettings>() + MemberCount<MaglevSettings>() +
+      MemberCount<LocalitySettings>() + MemberCount<SubsetSettings>() +
       (MemberCount<OutlierSettings>() - 5) + MemberCount<ConsecutiveErrorsRule>() +
       MemberCount<ErrorRateRule>() + MemberCount<SuccessRateRule>() +
       MemberCount<FailurePercentageRule>() + MemberCount<LatencyRule>() +

@@ -230,7 +230,8 @@ TEST(Load, NumbersAreKeptInTheirRanges) {
 
 TEST(Load, UnknownNamesAreRefusedWithTheKnownOnes) {
   EXPECT_EQ(Bad("marpc: {loadbalancer: rr}"),
-            "c.yaml:1:23: marpc.loadbalancer 'rr' is unknown; known: random, roundrobin");
+            "c.yaml:1:23: marpc.loadbalancer 'rr' is unknown; known: maglev, p2c, peak-ewma, "
+            "random, ring-hash, roundrobin, weighted-random, weighted-roundrobin");
   EXPECT_THAT(Bad("marpc: {circuitbreaker: {scope: methods}}"),
               HasSubstr("known: instance, method, service; did you mean 'method'?"));
   EXPECT_THAT(Bad("marpc: {retry: {retryOn: [NOT_FOUND, OK]}}"),

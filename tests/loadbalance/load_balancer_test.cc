@@ -2,13 +2,15 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "marpc/loadbalance/random_balancer.h"
+#include "marpc/base/stable_hash.h"
+#include "marpc/config/known_names.h"
 #include "marpc/loadbalance/round_robin.h"
 #include "tests/support/candidates.h"
 
@@ -25,10 +27,7 @@ const MonotonicTime kNow = MonotonicTime::FromNanos(1'000'000'000);
 
 class LoadBalancerTest : public ::testing::TestWithParam<std::string> {
  protected:
-  std::unique_ptr<LoadBalancer> Make() {
-    if (GetParam() == "random") return std::make_unique<RandomBalancer>();
-    return std::make_unique<RoundRobin>(0);
-  }
+  std::unique_ptr<LoadBalancer> Make() { return *MakeLoadBalancer(GetParam(), random_); }
   LiveInstance* Pick(const Picker& picker, std::vector<const LiveInstance*> tried = {}) {
     return picker.Pick({tried, random_, kNow});
   }
@@ -66,6 +65,67 @@ TEST_P(LoadBalancerTest, TakesAnUnreachableInstanceWhereThereIsNoOther) {
   EXPECT_EQ(Pick(*balancer->Build("", candidates.list())), &candidates.live(0));
 }
 
+// Lets all but one take calls.
+class AllBut final : public InstanceGate {
+ public:
+  explicit AllBut(const LiveInstance* one) : one_(one) {}
+  bool MayTake(const LiveInstance* instance, MonotonicTime) const override {
+    return instance != one_;
+  }
+
+ private:
+  const LiveInstance* const one_;
+};
+
+TEST_P(LoadBalancerTest, NeverPicksWhatTheGateHoldsBack) {
+  Candidates candidates(3);
+  const AllBut gate(&candidates.live(1));
+  const auto balancer = Make();
+  const auto picker = balancer->Build("", candidates.list());
+  for (uint64_t i = 0; i < 1000; ++i) {
+    PickQuery query{{}, random_, kNow};
+    query.gate = &gate;
+    query.hash = MixBits(i);
+    EXPECT_NE(picker->Pick(query), &candidates.live(1));
+  }
+}
+
+TEST_P(LoadBalancerTest, PassesOverWhatIsUnreachable) {
+  Candidates candidates(3);
+  candidates.live(1).OnUnreachable(kNow);
+  const auto balancer = Make();
+  const auto picker = balancer->Build("", candidates.list());
+  int taken = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    PickQuery query{{}, random_, kNow};
+    query.hash = MixBits(i);
+    taken += picker->Pick(query) == &candidates.live(1) ? 1 : 0;
+  }
+  // Balancers that draw may draw nothing else a few times in a row.
+  EXPECT_LE(taken, 15);
+}
+
+TEST_P(LoadBalancerTest, ReachesEveryInstance) {
+  Candidates candidates(50);
+  const auto balancer = Make();
+  const auto picker = balancer->Build("", candidates.list());
+  std::set<const LiveInstance*> picked;
+  for (uint64_t i = 0; i < 5000; ++i) {
+    PickQuery query{{}, random_, kNow, /*any_unreachable=*/false};
+    query.hash = MixBits(i);
+    picked.insert(picker->Pick(query));
+  }
+  EXPECT_THAT(picked, SizeIs(50));
+}
+
+TEST_P(LoadBalancerTest, AnOutageOfManyDoesNotMakeAPickFail) {
+  Candidates candidates(200);
+  for (int i = 1; i < 200; ++i) candidates.live(i).OnUnreachable(kNow);
+  const auto balancer = Make();
+  const auto picker = balancer->Build("", candidates.list());
+  for (int i = 0; i < 100; ++i) EXPECT_NE(Pick(*picker), nullptr);
+}
+
 TEST_P(LoadBalancerTest, IsUsedByManyThreadsWithoutLosingAPick) {
   constexpr int kThreads = 8;
   constexpr int kPicks = 5000;
@@ -87,7 +147,7 @@ TEST_P(LoadBalancerTest, IsUsedByManyThreadsWithoutLosingAPick) {
   }
   ASSERT_THAT(total, SizeIs(5));
   for (const auto& [instance, n] : total) {
-    if (GetParam() == "roundrobin") {
+    if (GetParam() == "roundrobin" || GetParam() == "weighted-roundrobin") {
       EXPECT_EQ(n, kThreads * kPicks / 5) << "even to the call, whatever the number of threads";
     } else {
       EXPECT_NEAR(n, kThreads * kPicks / 5, 400);
@@ -179,6 +239,53 @@ TEST_F(RoundRobinTest, AnOutageOfManyDoesNotMakeAPickCostMore) {
   const auto picker = balancer.Build("", many.list());
   // It gives up after a few and takes what comes, rather than look at all of them.
   EXPECT_EQ(Picks(*picker, 1)[0], "i0");
+}
+
+TEST(MakeLoadBalancerTest, TheSettingsAct) {
+  SeededRandom random(1);
+  Candidates candidates(10);
+  const auto build = [&](const std::string& name, const LoadBalanceSettings& settings) {
+    return (*MakeLoadBalancer(name, random, settings))->Build("", candidates.list());
+  };
+  LoadBalanceSettings settings;
+  for (const char* name : {"ring-hash", "maglev"}) {
+    settings.hash.bounded_load = 1.25;
+    EXPECT_NE(build(name, settings)->listener(), nullptr) << name;
+    settings.hash.bounded_load = 0;
+    EXPECT_EQ(build(name, settings)->listener(), nullptr) << name;
+  }
+  // Of ten instances that have a call each, but for one.
+  for (int i = 1; i < 10; ++i) candidates.live(i).load().Begin();
+  const auto finds_it = [&](int choices) {
+    settings.choices = choices;
+    const auto picker = build("p2c", settings);
+    int found = 0;
+    for (int i = 0; i < 1000; ++i) {
+      found += picker->Pick({{}, random, kNow, false}) == &candidates.live(0) ? 1 : 0;
+    }
+    return found;
+  };
+  EXPECT_NEAR(finds_it(2), 200, 50);
+  EXPECT_GT(finds_it(8), 450);
+  // A failure of 10 ms, beside answers that take 50.
+  for (const double factor : {2.0, 20.0}) {
+    Candidates two(2);
+    settings.ewma.failure_factor = factor;
+    const auto picker = (*MakeLoadBalancer("peak-ewma", random, settings))->Build("", two.list());
+    using Result = AttemptEnd::Result;
+    const auto end = [&](int i, Result result, int ms) {
+      picker->listener()->OnBegin(two.live(i));
+      picker->listener()->OnEnd(two.live(i), {result, absl::Milliseconds(ms)}, kNow);
+    };
+    end(0, Result::kAnswered, 10);
+    end(0, Result::kFailed, 1);
+    end(1, Result::kAnswered, 50);
+    EXPECT_EQ(picker->Pick({{}, random, kNow, false}), &two.live(factor < 5 ? 0 : 1));
+  }
+}
+
+TEST(MakeLoadBalancerTest, TheConfigurationKnowsTheSameNames) {
+  EXPECT_EQ(BuiltInLoadBalancers(), KnownNames().load_balancers);
 }
 
 TEST(MakeLoadBalancerTest, KnowsItsOwnAndNamesThemWhereTheNameIsUnknown) {

@@ -10,8 +10,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "marpc/loadbalance/load_balancer.h"
-#include "marpc/loadbalance/random_balancer.h"
-#include "marpc/loadbalance/round_robin.h"
 
 namespace marpc {
 namespace {
@@ -33,12 +31,7 @@ class SlowStartTest : public ::testing::TestWithParam<std::string> {
   std::map<std::string, int> Picks(int count, std::vector<const LiveInstance*> tried = {}) {
     std::vector<const Candidate*> list;
     for (const Candidate& candidate : candidates_) list.push_back(&candidate);
-    std::unique_ptr<LoadBalancer> balancer;
-    if (GetParam() == "random") {
-      balancer = std::make_unique<RandomBalancer>();
-    } else {
-      balancer = std::make_unique<RoundRobin>(0);
-    }
+    const std::unique_ptr<LoadBalancer> balancer = *MakeLoadBalancer(GetParam(), random_);
     const auto picker = balancer->Build("", list);
     std::map<std::string, int> picks;
     for (int i = 0; i < count; ++i) {
@@ -51,8 +44,9 @@ class SlowStartTest : public ::testing::TestWithParam<std::string> {
   }
   // Of 10,000 picks or more: exact in turns, about so by chance.
   void ExpectAbout(int picks, double expected) {
-    EXPECT_NEAR(picks, expected, GetParam() == "random" ? 0.02 * expected + 150 : 2);
+    EXPECT_NEAR(picks, expected, Draws() ? 0.02 * expected + 150 : 2);
   }
+  static bool Draws() { return GetParam() != "roundrobin" && GetParam() != "weighted-roundrobin"; }
 
   const InstanceGate* gate_ = nullptr;
   std::unique_ptr<SlowStart> slow_start_;
@@ -181,7 +175,7 @@ TEST_P(SlowStartTest, RatherANewInstanceThanOneThatDoesNotAnswer) {
     for (int dead : {0, 1}) live_[dead]->OnUnreachable(now_);
   }
   // By chance, a draw may meet none but the dead ones.
-  EXPECT_GE(Picks(1000)["new"], GetParam() == "random" ? 800 : 1000);
+  EXPECT_GE(Picks(1000)["new"], Draws() ? 800 : 1000);
 }
 
 TEST_P(SlowStartTest, AListThatChangesDoesNotBeginAnew) {

@@ -2,6 +2,7 @@
 #ifndef MARPC_TESTS_SUPPORT_CANDIDATES_H_
 #define MARPC_TESTS_SUPPORT_CANDIDATES_H_
 
+#include <cstddef>
 #include <deque>
 #include <string>
 #include <vector>
@@ -34,6 +35,18 @@ class Candidates {
 
   CandidateList list() const { return list_; }
   LiveInstance& live(size_t i) { return live_[i]; }
+  // To change before a picker is built.
+  Instance& instance(size_t i) { return candidates_[i].instance; }
+  Candidates& WithWeights(std::vector<int> weights) {
+    for (size_t i = 0; i < weights.size(); ++i) instance(i).weight = weights[i];
+    return *this;
+  }
+  // But for that one.
+  std::vector<const Candidate*> Without(size_t i) const {
+    std::vector<const Candidate*> others = list_;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    return others;
+  }
 
   static std::vector<std::string> Names(CandidateList list) {
     std::vector<std::string> names;

@@ -11,6 +11,7 @@
 #include "marpc/base/by_order.h"
 #include "marpc/base/error.h"
 #include "marpc/filter/stale_answers.h"
+#include "marpc/invoker/hash_key.h"
 #include "marpc/loadbalance/round_robin.h"
 #include "marpc/retry/hedging.h"
 #include "marpc/retry/session_breaker.h"
@@ -197,6 +198,8 @@ const Method& SimulatedService::method(const std::string& name) {
                                       options_.settings.circuit_breaker);
     if (!policy->breakers.shared.empty()) breaker_ = policy->breakers.shared[0].breaker;
     policy->limits = limits_;
+    policy->hash_key = HashKey::For(*methods[i], options_.hash);
+    policy->wants_hash = !options_.hash.key.empty();
     policy->budget = budget_;
     policy->throttle = throttle_;
     if (options_.settings.retry.hedging.enabled && policy->idempotent) {

@@ -95,6 +95,7 @@ class SimulatedService {
     std::vector<std::shared_ptr<Router>> routers = {};
     std::map<std::string, MethodImportance> importance = {};  // by method, over the settings
     std::unique_ptr<LoadBalancer> balancer = nullptr;         // null: round robin from 0
+    HashSettings hash = {};  // where it names a key, calls are hashed by it
     std::vector<std::shared_ptr<Filter>> filters = {};
     std::shared_ptr<const ResultRule> result_rule = nullptr;
     std::vector<std::shared_ptr<RetryPolicy>> retry_policies = {};
