@@ -109,7 +109,10 @@ std::shared_ptr<ServiceRuntime> Consumer::Runtime(absl::string_view service) {
   std::unique_ptr<LoadBalancer> balancer =
       own != context.options.load_balancers.end()
           ? own->second(service)
-          : *MakeLoadBalancer(settings.load_balancer, RandomSource::OfThisThread());
+          : *MakeLoadBalancer(settings.load_balancer, RandomSource::OfThisThread(),
+                              settings.load_balance);
+  balancer = WithinSubsetAndZones(std::move(balancer), settings.load_balance,
+                                  context.settings.provider.zone, RandomSource::OfThisThread());
   runtime = std::make_shared<ServiceRuntime>(parts_->context, std::string(service),
                                              std::move(routers), std::move(balancer));
   if (parts_->closed) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "marpc/base/by_order.h"
 #include "marpc/base/user_code.h"
 #include "marpc/config/effective_policy.h"
@@ -9,6 +10,7 @@
 #include "marpc/filter/cache_filter.h"
 #include "marpc/filter/mock_filter.h"
 #include "marpc/filter/stale_answers.h"
+#include "marpc/invoker/hash_key.h"
 #include "marpc/limit/call_limits.h"
 #include "marpc/observe/log.h"
 #include "marpc/retry/hedging.h"
@@ -92,6 +94,7 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   policy->breakers =
       breakers_.For(method, policy->settings.circuit_breaker, shared.circuit_breaker);
   policy->limits = LimitsFor(policy->settings.limit, shared);
+  AddHashKey(*policy);
   const RetrySettings& retry = policy->settings.retry;
   policy->budget =
       PartFor(retry.budget, shared.retry.budget, *context_->budgets, service_budget_,
@@ -126,6 +129,23 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
     policy->fallback = context_->options.fallbacks.at(policy->settings.fallback);
   }
   return policy;
+}
+
+void MethodPolicies::AddHashKey(MethodPolicy& policy) const {
+  const ServiceSettings& service = context_->settings.ForService(service_);
+  const HashSettings& hash = service.load_balance.hash;
+  const bool by_hash = service.load_balancer == "ring-hash" || service.load_balancer == "maglev";
+  policy.hash_key = HashKey::For(*policy.method, hash);
+  // A balancer of the program's own may go by it, too.
+  policy.wants_hash = by_hash || policy.hash_key != nullptr;
+  const bool has_field = policy.hash_key != nullptr && policy.hash_key->has_field();
+  if (by_hash && !hash.field.empty() && !has_field) {
+    Logger()->warn(
+        "event=no_hash_field method={} the request has no single value '{}' "
+        "(loadBalance.hash.field); its calls go {}",
+        policy.method->full_name, hash.field,
+        hash.key.empty() ? "anywhere" : absl::StrCat("by ", hash.key));
+  }
 }
 
 std::shared_ptr<CallLimits> MethodPolicies::LimitsFor(const CallLimitSettings& settings,

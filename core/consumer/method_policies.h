@@ -35,6 +35,8 @@ class MethodPolicies {
   // `shared` is what methods of the service have that say nothing of their own.
   std::shared_ptr<CallLimits> LimitsFor(const CallLimitSettings& settings,
                                         const MethodSettings& shared);
+  // By which the calls are hashed, where the service's balancer wants that.
+  void AddHashKey(MethodPolicy& policy) const;
 
   const std::shared_ptr<const ConsumerContext> context_;
   const std::string service_;

@@ -282,13 +282,15 @@ void ServiceRuntime::AddInstances(ServiceState& state) {
   state.source = list_->source;
   state.candidates.reserve(list_->instances.size());
   for (const Instance& instance : list_->instances) {
-    if (instance.weight == 0) continue;  // drained
+    const int weight = weights_.Check(instance);
+    if (weight == 0) continue;  // drained
     const std::shared_ptr<ConnectedInstance>& live = live_.at(instance.endpoint);
     state.live.push_back(live);
     state.candidates.push_back({instance,
                                 instance.gray || list_->gray_marks.contains(instance.endpoint) ||
                                     marked.contains(instance.endpoint),
                                 live.get()});
+    state.candidates.back().instance.weight = weight;
   }
   state.instance_breakers = maker_.breakers().ForInstances(state.live);
   const MonotonicTime now = context_->clock.Now();
@@ -357,6 +359,7 @@ absl::Status ServiceRuntime::Call(const Method& method,
   input.request = &request;
   input.reply = reply;
   input.context = context;
+  input.metadata = &metadata;
   input.deadline = options.DeadlineFrom(context_->clock.Now());
   input.cancel = &cancel;
   input.report = options.report;

@@ -27,6 +27,7 @@
 #include "marpc/invoker/connected_instance.h"
 #include "marpc/invoker/service_state.h"
 #include "marpc/loadbalance/slow_start.h"
+#include "marpc/loadbalance/weights.h"
 #include "marpc/outlier/outlier_detector.h"
 #include "marpc/registry/registry.h"
 #include "marpc/transport/transport.h"
@@ -118,6 +119,7 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   std::shared_ptr<const ServiceSnapshot> list_ ABSL_GUARDED_BY(mutex_);
   std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live_ ABSL_GUARDED_BY(mutex_);
   std::map<Endpoint, std::string> owners_ ABSL_GUARDED_BY(mutex_);
+  WeightCheck weights_ ABSL_GUARDED_BY(mutex_);
   MethodPolicies maker_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const MethodPolicy>> policies_ ABSL_GUARDED_BY(mutex_);
   // Why there is no list to use; OK once there is one.

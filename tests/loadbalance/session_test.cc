@@ -219,7 +219,9 @@ class HashedCallsTest : public ::testing::Test {
   std::vector<std::string> Call(std::optional<std::string> user,
                                 std::vector<SimulatedAttempt> outcomes = {Answer()}) {
     SimulatedService::CallOptions options;
-    if (user.has_value()) EXPECT_TRUE(options.context.Set("userId", *user).ok());
+    if (user.has_value()) {
+      EXPECT_TRUE(options.context.Set("userId", *user).ok());
+    }
     return service_->Call(InTurn(std::move(outcomes)), options).instances;
   }
   std::unique_ptr<SimulatedService> service_;
