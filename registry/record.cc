@@ -1,5 +1,6 @@
 #include "marpc/registry/record.h"
 
+#include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 #include <unistd.h>
 
@@ -20,7 +21,27 @@ namespace {
 // A component of a path is at most 255 bytes long on every file system that matters.
 constexpr size_t kMaxNameBytes = 240;
 constexpr char kConsumersList[] = "--consumers";
-constexpr uint32_t kMaxWeight = 1'000'000;
+// Of an entry whose weight cannot be read. Consumers take the default, and say so.
+constexpr int kNoWeight = -1;
+
+google::protobuf::util::Status ParseRecord(absl::string_view json, InstanceRecord& record) {
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  record.Clear();
+  return google::protobuf::util::JsonStringToMessage(
+      google::protobuf::StringPiece(json.data(), json.size()), &record, options);
+}
+
+// The entry without its weight, where that is what makes it unreadable: text, negative, too large.
+bool ParseWithoutWeight(absl::string_view json, InstanceRecord& record) {
+  google::protobuf::Struct entry;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(
+      google::protobuf::StringPiece(json.data(), json.size()), &entry);
+  if (!parsed.ok() || entry.mutable_fields()->erase("weight") == 0) return false;
+  std::string rest;
+  return google::protobuf::util::MessageToJsonString(entry, &rest).ok() &&
+         ParseRecord(rest, record).ok();
+}
 
 }  // namespace
 
@@ -45,10 +66,6 @@ InstanceRecord ToRecord(absl::string_view service, const Instance& instance,
 absl::StatusOr<Instance> FromRecord(const InstanceRecord& record) {
   absl::StatusOr<Endpoint> endpoint = Endpoint::Parse(record.endpoint());
   if (!endpoint.ok()) return endpoint.status();
-  if (record.weight() > kMaxWeight) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("weight ", record.weight(), " is more than ", kMaxWeight));
-  }
   Instance instance;
   instance.endpoint = *std::move(endpoint);
   instance.app = record.app();
@@ -57,8 +74,11 @@ absl::StatusOr<Instance> FromRecord(const InstanceRecord& record) {
   instance.group = record.group();
   instance.tags.assign(record.tags().begin(), record.tags().end());
   instance.gray = record.gray();
-  instance.weight =
-      record.has_weight() ? static_cast<int>(record.weight()) : Instance::kDefaultWeight;
+  if (record.weight() > Instance::kMaxWeight) {
+    instance.weight = kNoWeight;
+  } else if (record.has_weight()) {
+    instance.weight = static_cast<int>(record.weight());
+  }
   instance.metadata.insert(record.metadata().begin(), record.metadata().end());
   instance.owner = record.owner();
   return instance;
@@ -86,17 +106,15 @@ absl::StatusOr<Instance> ParseEntry(absl::string_view service, absl::string_view
   absl::StatusOr<Endpoint> named = DecodeEndpointName(name);
   if (!named.ok()) return named.status();
   InstanceRecord record;
-  google::protobuf::util::JsonParseOptions options;
-  options.ignore_unknown_fields = true;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(
-      google::protobuf::StringPiece(json.data(), json.size()), &record, options);
-  if (!parsed.ok()) {
+  const auto parsed = ParseRecord(json, record);
+  if (!parsed.ok() && !ParseWithoutWeight(json, record)) {
     return absl::InvalidArgumentError(
         absl::StrCat("it is not JSON of marpc.InstanceRecord: ",
                      absl::Utf8SafeCEscape(parsed.ToString().substr(0, 200))));
   }
   absl::StatusOr<Instance> instance = FromRecord(record);
   if (!instance.ok()) return instance.status();
+  if (!parsed.ok()) instance->weight = kNoWeight;
   if (instance->endpoint != *named) {
     return absl::InvalidArgumentError(
         absl::StrCat("it speaks of endpoint '", record.endpoint(), "', not of that in its name"));
@@ -174,9 +192,9 @@ absl::Status CheckInstance(absl::string_view service, const Instance& instance) 
     return absl::InvalidArgumentError(
         absl::StrCat("the owner given for ", endpoint, " is too long to be the name of an entry"));
   }
-  if (instance.weight < 0 || instance.weight > static_cast<int>(kMaxWeight)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("weight ", instance.weight, " of ", endpoint, " is outside 0..", kMaxWeight));
+  if (instance.weight < 0 || instance.weight > Instance::kMaxWeight) {
+    return absl::InvalidArgumentError(absl::StrCat("weight ", instance.weight, " of ", endpoint,
+                                                   " is outside 0..", Instance::kMaxWeight));
   }
   absl::StatusOr<std::string> json = RecordToJson(ToRecord(service, instance, 0));
   if (!json.ok()) return json.status();

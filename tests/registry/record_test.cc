@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/registry/registry_fixture.h"
 
 namespace marpc {
@@ -38,6 +39,26 @@ TEST(RecordTest, WhatIsLeftOutHasItsDefault) {
   EXPECT_FALSE(instance->gray);
 }
 
+// It is there, and takes calls: consumers take the default for what is no weight.
+TEST(RecordTest, AWeightThatMakesNoSenseIsNoReasonToLoseTheInstance) {
+  for (const char* weight :
+       {"-1", "4000000000", "1000001", "1e300", "0.5", R"("NaN")", R"("much")", "[]", "true"}) {
+    auto instance = ParseEntry(
+        kService, "h:1",
+        absl::StrCat(R"({"endpoint": "h:1", "zone": "z", "future": 1, "weight": )", weight, "}"));
+    ASSERT_TRUE(instance.ok()) << weight << ": " << instance.status();
+    EXPECT_LT(instance->weight, 0) << weight;
+    EXPECT_EQ(instance->zone, "z");
+    auto json = RecordToJson(ToRecord(kService, *instance, 0));
+    ASSERT_TRUE(json.ok()) << json.status();
+    auto again = ParseEntry(kService, "h:1", *json);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(*again, *instance) << "a snapshot on disk keeps it so";
+  }
+  EXPECT_EQ(ParseEntry(kService, "h:1", R"({"endpoint": "h:1", "weight": 1000000})")->weight,
+            1000000);
+}
+
 TEST(RecordTest, FieldsOfANewerVersionAreIgnored) {
   EXPECT_TRUE(ParseEntry(kService, "h:1", R"({"endpoint": "h:1", "future": {"x": [1]}})").ok());
 }
@@ -52,8 +73,7 @@ TEST(RecordTest, GarbageIsRefusedWithItsReason) {
       {"h:1", "[1, 2]", "not JSON"},
       {"h:1", R"({"endpoint": 7})", "not JSON"},
       {"h:1", "{}", "the port is missing"},
-      {"h:1", R"({"endpoint": "h:1", "weight": -1})", "not JSON"},
-      {"h:1", R"({"endpoint": "h:1", "weight": 4000000000})", "weight 4000000000"},
+      {"h:1", R"({"endpoint": 7, "weight": -1})", "not JSON"},
       {"h:1", R"({"endpoint": "h:2"})", "not of that in its name"},
       {"h:1", R"({"endpoint": "h:1", "service": "other.S"})", "of service 'other.S'"},
       {"h", R"({"endpoint": "h:1"})", "the port is missing"},
