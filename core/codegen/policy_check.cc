@@ -29,6 +29,7 @@ struct Declaration {
   const google::protobuf::FileDescriptor* file;
   std::vector<int> path;  // of the option, in the terms of protobuf's source locations
   std::string name;       // "option (marpc.method) of Shop.Buy"
+  Level level;
   ValueOrigin::Source source;
   std::vector<PolicyOption> options;
 };
@@ -67,7 +68,8 @@ void Check(const Declaration& declared, MethodSettings& settings, std::string& r
                   report);
   }
   Faults faults;
-  ApplyPolicyText(PolicyText(declared.options), declared.source, nullptr, settings, faults);
+  ApplyPolicyText(PolicyText(declared.options), declared.level, declared.source, nullptr, settings,
+                  faults);
   for (const auto& [mark, message] : faults.all()) {
     const size_t line = mark.line > 0 ? mark.line - 1 : 0;  // one option, one line
     Report(declared, declared.options[line], message, report);
@@ -83,6 +85,7 @@ absl::Status CheckPolicies(const ServiceDescriptor& service) {
       .file = service.file(),
       .path = place,
       .name = absl::StrCat("option (marpc.service) of ", service.full_name()),
+      .level = Level::kService,
       .source = ValueOrigin::Source::kProtoService,
       .options = PolicyOptionsOf(service.options().GetExtension(marpc::service))};
   of_service.path.insert(of_service.path.end(),
@@ -95,6 +98,7 @@ absl::Status CheckPolicies(const ServiceDescriptor& service) {
         .file = service.file(),
         .path = place,
         .name = absl::StrCat("option (marpc.method) of ", method.full_name()),
+        .level = Level::kMethod,
         .source = ValueOrigin::Source::kProtoMethod,
         .options = PolicyOptionsOf(method.options().GetExtension(marpc::method))};
     of_method.path.insert(of_method.path.end(),

@@ -67,15 +67,16 @@ class Collector {
   explicit Collector(Faults& faults) : faults_(faults) {}
 
   FileAssignments Collect(const YamlNode* root);
-  // The keys of one method, or (`group` is "retry") of a retry policy.
-  AssignmentGroup CollectGroup(const YamlNode* root, const std::string& group, std::string path);
+  // The policy of a method or a service, or (`group` is "retry") a retry policy.
+  AssignmentGroup CollectGroup(const YamlNode* root, Level level, const std::string& group,
+                               std::string path);
 
  private:
   // The level that is being read, and where its assignments go.
   struct Scope {
     Level level;
     AssignmentGroup* target;
-    FileAssignments::Service* service;  // at a service's level
+    FileAssignments::Service* service;  // at a service's level of a file
     // Keys of this group stand without its name: `retry` in a policy.
     std::string unwritten = "";
   };
@@ -159,7 +160,7 @@ void Collector::Visit(const Entry& entry, const std::string& group, const Scope&
   if (group.empty() && name == kPolicies && scope.level == Level::kGlobal) {
     return VisitPolicies(*entry.value);
   }
-  if (group.empty() && name == kMethods && scope.level == Level::kService) {
+  if (group.empty() && name == kMethods && scope.service != nullptr) {
     return VisitMethods(*entry.value, scope);
   }
   // router.gray.ration: say what is wrong below the part that is right.
@@ -174,12 +175,16 @@ void Collector::Visit(const Entry& entry, const std::string& group, const Scope&
 }
 
 void Collector::VisitKey(const Key& key, const Entry& entry, const Scope& scope) {
-  if (!key.AllowedAt(scope.level)) {
+  const bool policy = scope.level == Level::kService && scope.service == nullptr;
+  if (!key.AllowedAt(scope.level) || (policy && !key.of_method)) {
     const std::string allowed = absl::StrJoin(key.levels, ", ", [](std::string* out, Level level) {
       absl::StrAppend(out, LevelName(level));
     });
-    faults_.Add(entry.key_mark, absl::StrCat(key.name, " may not stand under ", scope.target->path,
-                                             "; allowed: ", allowed));
+    const std::string here = policy                       ? "in the policy of a service"
+                             : scope.target->path.empty() ? std::string(LevelName(scope.level))
+                                                          : "under " + scope.target->path;
+    faults_.Add(entry.key_mark, absl::StrCat(key.name, " may not stand ", here,
+                                             "; allowed: ", policy ? "in YAML, " : "", allowed));
     return;
   }
   // Once as retry.maxRetries and once below retry: (the same form twice was found by the YAML
@@ -236,16 +241,16 @@ void Collector::VisitPolicies(const YamlNode& policies) {
   for (const Entry& entry : map->entries) {
     if (faults_.full()) return;
     found_.retry_policies[entry.key] =
-        CollectGroup(entry.value.get(), std::string(kRetry), Join(path, entry.key));
+        CollectGroup(entry.value.get(), Level::kMethod, std::string(kRetry), Join(path, entry.key));
   }
 }
 
-AssignmentGroup Collector::CollectGroup(const YamlNode* root, const std::string& group,
+AssignmentGroup Collector::CollectGroup(const YamlNode* root, Level level, const std::string& group,
                                         std::string path) {
   AssignmentGroup found;
   found.path = std::move(path);
   const YamlNode* map = root == nullptr ? nullptr : MapOrNothing(*root, found.path);
-  if (map != nullptr) VisitMap(*map, group, {Level::kMethod, &found, nullptr, group});
+  if (map != nullptr) VisitMap(*map, group, {level, &found, nullptr, group});
   if (const Assignment* nested = found.Find("retry.policy"); nested != nullptr && !group.empty()) {
     faults_.Add(nested->mark, absl::StrCat(found.path, ": a policy cannot be made of another one"));
   }
@@ -274,7 +279,7 @@ void Collector::ReportUnknown(const Entry& entry, const std::string& group, cons
     names.emplace_back(kServices);
     names.emplace_back(kPolicies);
   }
-  if (group.empty() && scope.level == Level::kService) names.emplace_back(kMethods);
+  if (group.empty() && scope.service != nullptr) names.emplace_back(kMethods);
   std::string hint;
   if (!Nearest(entry.key, names).has_value()) hint = KeyElsewhere(entry.key, scope.level);
   if (hint.empty()) hint = NearestOrKnown(entry.key, std::move(names));
@@ -294,14 +299,15 @@ FileAssignments CollectAssignments(const std::shared_ptr<const YamlNode>& root, 
   return Collector(faults).Collect(root.get());
 }
 
-AssignmentGroup CollectMethodAssignments(const std::shared_ptr<const YamlNode>& root,
-                                         Faults& faults) {
-  return Collector(faults).CollectGroup(root.get(), "", "");
+AssignmentGroup CollectPolicy(const std::shared_ptr<const YamlNode>& root, Level level,
+                              Faults& faults) {
+  return Collector(faults).CollectGroup(root.get(), level, "", "");
 }
 
 AssignmentGroup CollectRetryPolicy(const std::shared_ptr<const YamlNode>& root, std::string path,
                                    Faults& faults) {
-  return Collector(faults).CollectGroup(root.get(), std::string(kRetry), std::move(path));
+  return Collector(faults).CollectGroup(root.get(), Level::kMethod, std::string(kRetry),
+                                        std::move(path));
 }
 
 }  // namespace marpc

@@ -45,9 +45,10 @@ struct FileAssignments {
 // the document; null: an empty one.
 FileAssignments CollectAssignments(const std::shared_ptr<const YamlNode>& root, Faults& faults);
 
-// The same for a document that is the keys of one method.
-AssignmentGroup CollectMethodAssignments(const std::shared_ptr<const YamlNode>& root,
-                                         Faults& faults);
+// The same for a document that is the policy of one method, or of all methods of a service: `level`
+// says which.
+AssignmentGroup CollectPolicy(const std::shared_ptr<const YamlNode>& root, Level level,
+                              Faults& faults);
 // The same for one that is the keys of a retry policy: maxRetries, backoff ...
 AssignmentGroup CollectRetryPolicy(const std::shared_ptr<const YamlNode>& root, std::string path,
                                    Faults& faults);

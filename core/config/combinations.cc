@@ -125,10 +125,13 @@ void WarnOfIdleKeys(absl::string_view where, const CircuitBreakerSettings& break
   };
   percent("failureRate", &R::failure_rate);
   percent("slowCallRate", &R::slow_call_rate);
+  const absl::string_view or_proto =
+      breaker.scope == BreakerScopes() ? " (a service's .proto may)" : "";
   const auto scope = [&](absl::string_view name, bool on, const BreakerOverrides& overrides) {
     if (on || overrides == BreakerOverrides()) return;
     warnings.push_back(absl::StrCat(where, "circuitbreaker.", name,
-                                    " has no effect: circuitbreaker.scope does not name it"));
+                                    " has no effect: circuitbreaker.scope does not name it",
+                                    or_proto));
   };
   scope("method", breaker.scope.method, breaker.method);
   scope("instance", breaker.scope.instance, breaker.instance);
@@ -136,7 +139,8 @@ void WarnOfIdleKeys(absl::string_view where, const CircuitBreakerSettings& break
     warnings.push_back(absl::StrCat(where, "circuitbreaker.activeProbe has no effect: ",
                                     breaker.scope.instance
                                         ? "circuitbreaker.halfOpen is false"
-                                        : "circuitbreaker.scope does not name instance"));
+                                        : "circuitbreaker.scope does not name instance",
+                                    breaker.scope.instance ? "" : or_proto));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -18,7 +19,7 @@ using Source = ValueOrigin::Source;
 
 constexpr absl::string_view kRetryPolicy = "retry.policy";
 
-// The keys of a method's level, with their defaults.
+// The keys that a method goes by, with their defaults.
 struct MethodKey {
   const Key* key;
   std::string by_default;
@@ -28,7 +29,7 @@ const std::vector<MethodKey>& MethodKeys() {
     auto* keys = new std::vector<MethodKey>;
     MethodSettings defaults;
     for (const Key& key : Keys()) {
-      if (key.AllowedAt(Level::kMethod)) {
+      if (key.of_method) {
         keys->push_back({&key, key.show(Place::OfMethod(defaults))});
       }
     }
@@ -56,6 +57,10 @@ void Report(const std::string& where, const Faults& faults, std::string& report)
   }
 }
 
+Level LevelOf(absl::string_view name) {
+  return absl::StrContains(name, '/') ? Level::kMethod : Level::kService;
+}
+
 // One after the other over `settings`; an empty name stands for the service as a whole.
 void ApplyCode(const std::string& service, const std::string& method, const Settings& settings,
                const CodePolicies& code, MethodSettings& target, std::string& report) {
@@ -65,7 +70,8 @@ void ApplyCode(const std::string& service, const std::string& method, const Sett
     const auto own = code.find(name);
     if (own == code.end()) continue;
     Faults faults;
-    ApplyPolicyText(own->second, Source::kCode, &settings.retry_policies, target, faults);
+    ApplyPolicyText(own->second, LevelOf(name), Source::kCode, &settings.retry_policies, target,
+                    faults);
     Report(absl::StrCat("ConsumerOptions::policies of ", name), faults, report);
   }
 }
@@ -73,14 +79,14 @@ void ApplyCode(const std::string& service, const std::string& method, const Sett
 void ApplyProto(const Method& method, const std::string& own_policy, const Settings& settings,
                 MethodSettings& target, std::string& report) {
   MethodSettings declared;
-  for (const auto& [text, source, option] :
-       {std::tuple(method.service_policy, Source::kProtoService,
+  for (const auto& [text, level, source, option] :
+       {std::tuple(method.service_policy, Level::kService, Source::kProtoService,
                    absl::StrCat("option (marpc.service) of ", method.service)),
-        std::tuple(own_policy, Source::kProtoMethod,
+        std::tuple(own_policy, Level::kMethod, Source::kProtoMethod,
                    absl::StrCat("option (marpc.method) of ", method.full_name))}) {
     if (text.empty()) continue;
     Faults faults;
-    ApplyPolicyText(text, source, &settings.retry_policies, declared, faults);
+    ApplyPolicyText(text, level, source, &settings.retry_policies, declared, faults);
     Report(option, faults, report);
   }
   const bool other_policy = target.origins.contains(kRetryPolicy);
@@ -89,6 +95,28 @@ void ApplyProto(const Method& method, const std::string& own_policy, const Setti
     FindKey(name)->copy(Place::OfMethod(declared), Place::OfMethod(target));
     target.origins[name] = origin;
   }
+}
+
+// What the .proto or code says of breakers that there are none of. A file's own keys were looked at
+// when it was read.
+std::vector<std::string> IdleBreakerKeys(MethodSettings& settings) {
+  const CircuitBreakerSettings& breaker = settings.circuit_breaker;
+  std::vector<std::string> idle;
+  if (!breaker.enabled) return idle;
+  const auto check = [&](absl::string_view keys, bool acts) {
+    for (const auto& [key, origin] : settings.origins) {
+      const bool given = origin.source == Source::kProtoService ||
+                         origin.source == Source::kProtoMethod || origin.source == Source::kCode;
+      if (acts || !given || !absl::StartsWith(key, keys)) continue;
+      idle.push_back(
+          absl::StrCat(key, " has no effect: circuitbreaker.scope is ",
+                       FindKey("circuitbreaker.scope")->show(Place::OfMethod(settings))));
+    }
+  };
+  check("circuitbreaker.method.", breaker.scope.method);
+  check("circuitbreaker.instance.", breaker.scope.instance);
+  check("circuitbreaker.activeProbe", breaker.scope.instance || !breaker.active_probe);
+  return idle;
 }
 
 constexpr absl::string_view kCache = "filter.cache.enabled";
@@ -117,6 +145,7 @@ EffectivePolicy Compose(const Method& method, const std::string& name,
   ApplyCode(method.service, name, settings, code, policy.settings, report);
   ApplyProto(method, own_policy, settings, policy.settings, report);
   KeepFromTheCache(method, policy.settings);
+  policy.warnings = IdleBreakerKeys(policy.settings);
   if (!report.empty()) policy.status = absl::InvalidArgumentError(report);
   return policy;
 }
@@ -170,7 +199,7 @@ absl::Status CheckCodePolicies(const CodePolicies& code, const Settings& setting
   for (const auto& [name, text] : code) {
     Faults faults;
     MethodSettings ignored;
-    ApplyPolicyText(text, Source::kCode, &settings.retry_policies, ignored, faults);
+    ApplyPolicyText(text, LevelOf(name), Source::kCode, &settings.retry_policies, ignored, faults);
     Report(absl::StrCat("ConsumerOptions::policies of ", name), faults, report);
   }
   return report.empty() ? absl::OkStatus() : absl::InvalidArgumentError(report);

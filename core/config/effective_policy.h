@@ -17,8 +17,8 @@
 
 namespace marpc {
 
-// Keys that code gives: YAML as below a method, by "demo.HelloService" or
-// "demo.HelloService/Hello".
+// Keys that code gives: YAML as below a method, by "demo.HelloService/Hello", or by
+// "demo.HelloService", which may give circuitbreaker.scope and activeProbe besides.
 using CodePolicies = std::map<std::string, std::string>;
 
 struct EffectivePolicy {
@@ -26,6 +26,8 @@ struct EffectivePolicy {
   MethodSettings settings;
   // InvalidArgument: what could not be put in force, one line each.
   absl::Status status;
+  // What the .proto and code say to no effect, a line each.
+  std::vector<std::string> warnings;
 };
 
 // A retry.policy that YAML or code gives takes the place of the .proto's one with all that it
@@ -54,7 +56,7 @@ struct PolicyDescription {
     std::string from;  // the origin in words: "consumer.yaml:14:5, in a service"
   };
   std::string method;          // demo.HelloService/Hello
-  std::vector<Entry> entries;  // every key that a method may give, in the reference's order
+  std::vector<Entry> entries;  // every key that a method goes by, in the reference's order
   // Why calls of the method fail: its policy cannot be put in force. OK otherwise.
   absl::Status status;
 

@@ -87,9 +87,14 @@ class IdleGroups {
                       [&](const auto& policy) { return Sets(policy.second, on->name); });
       if (of_a_policy) continue;
       told.insert(on);
-      warnings_.push_back(absl::StrCat(
-          group.path, ".", given.key->name, " (line ", given.mark.line, ") has no effect: ",
-          on->name, " is not set, and false by default (a method's .proto may set it)"));
+      const bool of_method = on->AllowedAt(Level::kMethod);
+      warnings_.push_back(
+          absl::StrCat(group.path, ".", given.key->name, " (line ", given.mark.line,
+                       ") has no effect: ", on->name, " is not set, and false by default",
+                       of_method ? " (a method's .proto may set it)"
+                       : IsOfProbes(given.key->name)
+                           ? " (a service's .proto may set circuit_breaker.active_probe)"
+                           : ""));
     }
   }
 

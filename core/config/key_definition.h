@@ -55,6 +55,7 @@ Key Define(std::string name, Field<Owner, T> field, ValueType<T> type, std::stri
   key.expected = type.expected;
   key.example = std::move(example);
   key.levels = LevelsOf<Owner>();
+  key.of_method = std::is_same_v<Owner, MethodSettings>;
   key.read = [field, read = type.read](const YamlNode& node, ReadContext& context, Place place) {
     return read(node, context, &field.in(OwnerIn<Owner>(place)));
   };

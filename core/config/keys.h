@@ -39,6 +39,9 @@ struct Key {
   std::string example;   // a value other than the default, as in YAML
   std::vector<Level> levels;
   bool secret = false;
+  // What a method goes by (MethodSettings), also where the key may stand at a service's level
+  // alone.
+  bool of_method = false;
 
   // Reads the value into its field. False, and the field untouched, after the fault was reported.
   std::function<bool(const YamlNode&, ReadContext&, Place)> read;

@@ -120,7 +120,7 @@ class Loader {
         origin.line = assignment.mark.line;
         origin.column = assignment.mark.column;
       }
-      if (key.AllowedAt(Level::kMethod)) NoteOrigin(key, origin, *place.method);
+      if (key.of_method) NoteOrigin(key, origin, *place.method);
     }
   }
 

@@ -47,10 +47,10 @@ bool ApplyRetryPolicy(const std::string& name, ValueOrigin::Source source,
 
 }  // namespace
 
-void ApplyPolicyText(absl::string_view text, ValueOrigin::Source source,
+void ApplyPolicyText(absl::string_view text, Level level, ValueOrigin::Source source,
                      const NamedRetryPolicies* policies, MethodSettings& settings, Faults& faults) {
   const std::shared_ptr<const YamlNode> document = ParseYaml(text, faults);
-  const AssignmentGroup group = CollectMethodAssignments(document, faults);
+  const AssignmentGroup group = CollectPolicy(document, level, faults);
   const Assignment* named = group.Find("retry.policy");
   if (named != nullptr && !named->value->scalar.empty()) {
     const std::string& name = named->value->scalar;

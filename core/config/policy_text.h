@@ -1,5 +1,5 @@
-// Sets of a method's keys that come from elsewhere than the configuration file: from a .proto
-// (marpc/base/policy_options.h) or from code (ConsumerOptions::policies).
+// Sets of the keys that methods go by that come from elsewhere than the configuration file: from a
+// .proto (marpc/base/policy_options.h) or from code (ConsumerOptions::policies).
 #ifndef MARPC_CONFIG_POLICY_TEXT_H_
 #define MARPC_CONFIG_POLICY_TEXT_H_
 
@@ -16,12 +16,13 @@ namespace marpc {
 // Settings::retry_policies.
 using NamedRetryPolicies = std::map<std::string, MethodSettings>;
 
-// Lays the keys of `text`, YAML as below a method, over `settings`, and notes `source` as their
-// origin. What is wrong, combinations included, goes to `faults`; it is left out.
+// Lays the keys of `text`, YAML as below a method or, with kService, of what is said of all methods
+// of a service, over `settings`, and notes `source` as their origin. What is wrong, combinations
+// included, goes to `faults`; it is left out.
 //
 // `policies` are those that retry.policy may name besides the ready-made ones. Null: they are not
 // known here, and any name is good.
-void ApplyPolicyText(absl::string_view text, ValueOrigin::Source source,
+void ApplyPolicyText(absl::string_view text, Level level, ValueOrigin::Source source,
                      const NamedRetryPolicies* policies, MethodSettings& settings, Faults& faults);
 
 // Notes that the value that `key` has in `settings` was given.

@@ -76,6 +76,9 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
                     std::string(policy->invalid.message()));
     return policy;
   }
+  for (const std::string& what : effective.warnings) {
+    Logger()->warn("event=idle_policy method={} what=\"{}\"", method.full_name, what);
+  }
   policy->settings = std::move(effective.settings);
   const MethodSettings shared =
       ServicePolicyOf(method, context_->settings, context_->options.policies);

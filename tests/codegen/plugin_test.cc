@@ -124,6 +124,12 @@ TEST_F(Plugin, RefusesAPolicyThatAConfigurationWouldBeRefusedFor) {
        "x.proto:6:5: " + in + "degradation.importance: 'vital' is unknown; known: core"},
       {"option (marpc.method) = {degradation: {retry_after: \"soon\"}};",
        "x.proto:6:5: " + in + "degradation.retry_after: expected a duration"},
+      {"option (marpc.method) = {circuit_breaker: {scope: [\"method\"]}};",
+       "x.proto:6:5: " + in +
+           "circuit_breaker.scope: may not stand in a method; allowed: at the top, "
+           "in a service"},
+      {"option (marpc.method).circuit_breaker.active_probe = true;",
+       "x.proto:6:5: " + in + "circuit_breaker.active_probe: may not stand in a method"},
       // Fine alone, not together.
       {"option (marpc.method) = {retry: {backoff: {initial: \"5s\" max: \"2s\"}}};",
        "x.proto:6:5: " + in + "retry.backoff.max: backoff.max (2s) is below backoff.initial (5s)"},
@@ -142,6 +148,24 @@ TEST_F(Plugin, RefusesAPolicyThatAConfigurationWouldBeRefusedFor) {
     EXPECT_FALSE(result.ok) << one.option;
     EXPECT_THAT(result.output, HasSubstr(one.expected)) << one.option;
   }
+}
+
+TEST_F(Plugin, RefusesAScopeThatThereIsNot) {
+  Write("x.proto",
+        "syntax = \"proto3\";\n"
+        "import \"marpc/options.proto\";\n"
+        "message M {}\n"
+        "service Shop {\n"
+        "  option (marpc.service).circuit_breaker.enabled = true;\n"
+        "  option (marpc.service).circuit_breaker.scope = \"methods\";\n"
+        "  rpc Buy(M) returns (M);\n"
+        "}\n");
+  const Result result = Protoc("x.proto");
+  EXPECT_FALSE(result.ok);
+  EXPECT_THAT(
+      result.output,
+      HasSubstr("x.proto:6:3: option (marpc.service) of Shop: circuit_breaker.scope: "
+                "'methods' is unknown; known: instance, method, service; did you mean 'method'?"));
 }
 
 TEST_F(Plugin, NamesAllThatIsWrongWithTheServicesAndMethodsOfAFile) {

@@ -11,7 +11,9 @@ namespace marpc {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Method Declaring(const std::string& policy, const std::string& service_policy = "") {
   Method method;
@@ -36,6 +38,40 @@ std::string InForce(const EffectivePolicy& policy, absl::string_view key,
   const PolicyDescription description = DescribePolicy(method, policy.settings, "shop.yaml");
   const PolicyDescription::Entry* entry = description.Find(key);
   return entry == nullptr ? "no such key" : entry->value + " | " + entry->from;
+}
+
+TEST(EffectivePolicyTest, WarnsOfWhatAProtoSaysOfBreakersThatThereAreNoneOf) {
+  const std::string text = "circuitbreaker.enabled: true\ncircuitbreaker.instance.faultLimit: 3\n";
+  EXPECT_THAT(
+      EffectivePolicyOf(Declaring("", text), Settings()).warnings,
+      ElementsAre("circuitbreaker.instance.faultLimit has no effect: circuitbreaker.scope is "
+                  "service"));
+  const std::string scope = "circuitbreaker.scope: [instance]\n";
+  EXPECT_THAT(EffectivePolicyOf(Declaring("", text + scope), Settings()).warnings, IsEmpty());
+  EXPECT_THAT(EffectivePolicyOf(Declaring("", text),
+                                Parsed("marpc: {circuitbreaker: {enabled: true, scope: instance}}"))
+                  .warnings,
+              IsEmpty());
+  EXPECT_THAT(EffectivePolicyOf(Declaring("", "circuitbreaker: {enabled: true, activeProbe: true}"),
+                                Settings())
+                  .warnings,
+              ElementsAre(HasSubstr("circuitbreaker.activeProbe has no effect")));
+}
+
+TEST(EffectivePolicyTest, ScopesComeFromYamlThenTheProto) {
+  const Method method = Declaring("", "circuitbreaker.scope: [method, instance]\n");
+  EXPECT_EQ(InForce(EffectivePolicyOf(method, Settings()), "circuitbreaker.scope"),
+            "[method, instance] | .proto, option (marpc.service)");
+  EXPECT_EQ(InForce(EffectivePolicyOf(method, Parsed("marpc:\n  circuitbreaker.scope: method\n")),
+                    "circuitbreaker.scope"),
+            "method | shop.yaml:2:3, at the top");
+  const CodePolicies code = {{"acme.Shop", "circuitbreaker.scope: instance"}};
+  EXPECT_EQ(InForce(EffectivePolicyOf(method, Settings(), code), "circuitbreaker.scope"),
+            "instance | code");
+  Settings changed;
+  changed.method_defaults.circuit_breaker.scope.instance = true;
+  EXPECT_EQ(InForce(EffectivePolicyOf(method, changed), "circuitbreaker.scope"),
+            "[service, instance] | code");
 }
 
 TEST(EffectivePolicyTest, EachPlaceWinsOverTheOnesBeforeIt) {

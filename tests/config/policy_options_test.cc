@@ -26,6 +26,7 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
+using ::testing::HasSubstr;
 
 // Keys of a method's level that a .proto cannot give, each with the reason.
 const std::map<std::string, std::string>& LeftOut() {
@@ -130,12 +131,12 @@ TEST(PolicyOptionsTest, EveryKeyOfAMethodIsAFieldOrLeftOutForAReason) {
     const std::string name = KeyOfPolicyField(field);
     const Key* key = FindKey(name);
     ASSERT_NE(key, nullptr) << field << " is no key (" << name << ")";
-    EXPECT_TRUE(key->AllowedAt(Level::kMethod)) << name;
+    EXPECT_TRUE(key->of_method) << name;
     EXPECT_FALSE(LeftOut().contains(name)) << name << " is a field and said to be left out";
     keys.insert(name);
   }
   for (const Key& key : Keys()) {
-    if (!key.AllowedAt(Level::kMethod) || LeftOut().contains(key.name)) continue;
+    if (!key.of_method || LeftOut().contains(key.name)) continue;
     EXPECT_TRUE(keys.contains(key.name))
         << key.name
         << ": add it to the messages of proto/marpc/options.proto, or to LeftOut() "
@@ -166,6 +167,7 @@ TEST(PolicyOptionsTest, EveryFieldSetsItsKeyAlone) {
         FieldsOf(of_method ? *MethodOptions::descriptor() : *ServiceOptions::descriptor());
     for (const auto& [field, way] : fields) {
       const Key& key = *FindKey(KeyOfPolicyField(field));
+      if (of_method && !key.AllowedAt(Level::kMethod)) continue;  // refused, as below
       std::string text = CompanionOf(key.name);
       absl::StrAppend(&text, of_method ? PolicyText(WithExample<MethodOptions>(way, key))
                                        : PolicyText(WithExample<ServiceOptions>(way, key)));
@@ -182,7 +184,7 @@ TEST(PolicyOptionsTest, EveryFieldSetsItsKeyAlone) {
       EXPECT_EQ(given->second.source,
                 of_method ? ValueOrigin::Source::kProtoMethod : ValueOrigin::Source::kProtoService);
       for (const Key& other : Keys()) {
-        if (!other.AllowedAt(Level::kMethod)) continue;
+        if (!other.of_method) continue;
         MethodSettings defaults;
         MethodSettings got = policy.settings;
         const std::string shown = other.show(Place::OfMethod(got));
@@ -196,6 +198,28 @@ TEST(PolicyOptionsTest, EveryFieldSetsItsKeyAlone) {
       }
     }
   }
+}
+
+TEST(PolicyOptionsTest, WhatIsOfAServiceAloneIsRefusedInAMethod) {
+  for (const char* text :
+       {"circuitbreaker.scope: [method]\n", "circuitbreaker.activeProbe: true\n"}) {
+    Method method;
+    method.service = "acme.Shop";
+    method.name = "Buy";
+    method.policy = text;
+    const absl::Status status = EffectivePolicyOf(method, Settings()).status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("may not stand in a method; allowed: at the top, in a service"));
+    // In code, too.
+    EXPECT_TRUE(CheckCodePolicies({{"acme.Shop", text}}, Settings()).ok());
+    EXPECT_FALSE(CheckCodePolicies({{"acme.Shop/Buy", text}}, Settings()).ok());
+  }
+  // What no method goes by is no policy.
+  const absl::Status status =
+      CheckCodePolicies({{"acme.Shop", "outlier.enabled: true"}}, Settings());
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("outlier.enabled may not stand in the policy of a service"));
+  EXPECT_FALSE(CheckCodePolicies({{"acme.Shop", "methods: {Buy: {}}"}}, Settings()).ok());
 }
 
 TEST(PolicyOptionsTest, TextKeepsQuotesLineEndsAndLettersOfAnyLanguage) {

@@ -31,7 +31,8 @@ class DeclaredPolicyTest : public ::testing::TestWithParam<Kind> {
   absl::Status Create(const std::vector<std::string>& keys, ConsumerOptions options) {
     const std::string yaml = absl::StrCat(
         "marpc:\n  registry: {address: 'static:', static: {shop.Shop: ['", server_.endpoint(),
-        "'], shop.Guild: ['", server_.endpoint(), "']}}\n  ", absl::StrJoin(keys, "\n  "), "\n");
+        "'], shop.Guild: ['", server_.endpoint(), "'], shop.Stall: ['", server_.endpoint(),
+        "']}}\n  ", absl::StrJoin(keys, "\n  "), "\n");
     absl::StatusOr<Settings> settings = ParseSettings(yaml, "shop.yaml");
     if (!settings.ok()) return settings.status();
     if (change_settings_ != nullptr) change_settings_(*settings);
@@ -272,6 +273,57 @@ TEST_P(DeclaredGuildTest, ARetryPolicyThatNobodyDefinesIsAnErrorThatNamesTheNear
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("option (marpc.service) of shop.Guild"),
                     HasSubstr("no policy 'patient'; did you mean 'pacient'?")));
+}
+
+class DeclaredScopesTest : public DeclaredPolicyTest {
+ protected:
+  absl::Status AskStall(bool one) {
+    if (GetParam() == Kind::kGenerated) {
+      const shop::StallClient client(*consumer_);
+      return one ? client.One({}).status() : client.Two({}).status();
+    }
+    auto stub = shop::Stall::NewStub(consumer_->Channel("shop.Stall"));
+    grpc::ClientContext context;
+    shop::Text reply;
+    return ToAbslStatus(one ? stub->One(&context, {}, &reply) : stub->Two(&context, {}, &reply));
+  }
+  std::vector<std::string> Breakers() {
+    std::vector<std::string> names;
+    for (const auto& [name, now, events] : consumer_->Breakers("shop.Stall")) names.push_back(name);
+    return names;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Clients, DeclaredScopesTest,
+                         ::testing::Values(Kind::kGenerated, Kind::kStock));
+
+TEST_P(DeclaredScopesTest, EachMethodAndEachInstanceHasABreakerOfItsOwn) {
+  Start();
+  server_.AnswerWith(grpc::Status(grpc::StatusCode::UNAVAILABLE, "sick"));
+  AskStall(true).IgnoreError();
+  EXPECT_EQ(ReasonOf(AskStall(true)), reason::kCircuitBreakerOpen);
+  EXPECT_EQ(server_.arrivals("One"), 1) << "method: {fault_limit: 1}";
+  AskStall(false).IgnoreError();
+  EXPECT_EQ(server_.arrivals("Two"), 1) << "neither its method nor the instance is open";
+  EXPECT_THAT(Breakers(),
+              ::testing::UnorderedElementsAre("shop.Stall/One", "shop.Stall/Two",
+                                              absl::StrCat("shop.Stall@", server_.endpoint())));
+  const auto description = consumer_->Describe("shop.Stall/One");
+  ASSERT_TRUE(description.ok()) << description.status();
+  for (const auto& [key, value] : {std::pair("circuitbreaker.scope", "[method, instance]"),
+                                   std::pair("circuitbreaker.activeProbe", "true")}) {
+    const PolicyDescription::Entry* entry = description->Find(key);
+    ASSERT_NE(entry, nullptr) << key;
+    EXPECT_EQ(entry->value, value);
+    EXPECT_EQ(entry->from, ".proto, option (marpc.service)");
+  }
+}
+
+TEST_P(DeclaredScopesTest, YamlSaysOtherwise) {
+  Start({"services: {shop.Stall: {circuitbreaker: {scope: service, faultLimit: 1}}}"});
+  server_.AnswerWith(grpc::Status(grpc::StatusCode::UNAVAILABLE, "sick"));
+  AskStall(true).IgnoreError();
+  EXPECT_EQ(ReasonOf(AskStall(false)), reason::kCircuitBreakerOpen);
+  EXPECT_THAT(Breakers(), ::testing::ElementsAre("shop.Stall"));
 }
 
 TEST(DescribeTest, NamesTheNearestOfAMethodOrServiceThatIsNotThere) {

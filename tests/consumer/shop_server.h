@@ -17,11 +17,12 @@ namespace marpc::testing {
 
 class ShopServer final {
  public:
-  ShopServer() : shop_(*this), guild_(*this) {
+  ShopServer() : shop_(*this), guild_(*this), stall_(*this) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(&shop_);
     builder.RegisterService(&guild_);
+    builder.RegisterService(&stall_);
     server_ = builder.BuildAndStart();
   }
   ~ShopServer() { server_->Shutdown(std::chrono::system_clock::now()); }
@@ -103,8 +104,23 @@ class ShopServer final {
     ShopServer& server_;
   };
 
+  class Stall final : public shop::Stall::Service {
+   public:
+    explicit Stall(ShopServer& server) : server_(server) {}
+    grpc::Status One(Context* c, const Text* q, Text* a) override {
+      return server_.Answer("One", c, q, a);
+    }
+    grpc::Status Two(Context* c, const Text* q, Text* a) override {
+      return server_.Answer("Two", c, q, a);
+    }
+
+   private:
+    ShopServer& server_;
+  };
+
   Shop shop_;
   Guild guild_;
+  Stall stall_;
   int port_ = 0;
   absl::Mutex mutex_;
   grpc::Status status_;
