@@ -65,29 +65,33 @@ MethodPolicies::MethodPolicies(std::shared_ptr<const ConsumerContext> context, s
                 TellOf(std::move(listeners.on_transition), context_->options.on_breaker_transition),
                 std::move(listeners.on_back), std::move(listeners.probes)) {}
 
-std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
+std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method, Messages& messages) {
   auto policy = std::make_shared<MethodPolicy>();
   policy->method = &method;
   EffectivePolicy effective =
       EffectivePolicyOf(method, context_->settings, context_->options.policies);
   policy->invalid = CheckPolicy(method, effective, context_->options);
   if (!policy->invalid.ok()) {
-    Logger()->error("event=bad_policy method={} what=\"{}\"", method.full_name,
-                    std::string(policy->invalid.message()));
+    messages.emplace_back(spdlog::level::err,
+                          absl::StrCat("event=bad_policy method=", method.full_name, " what=\"",
+                                       policy->invalid.message(), "\""));
     return policy;
   }
   for (const std::string& what : effective.warnings) {
-    Logger()->warn("event=idle_policy method={} what=\"{}\"", method.full_name, what);
+    messages.emplace_back(
+        spdlog::level::warn,
+        absl::StrCat("event=idle_policy method=", method.full_name, " what=\"", what, "\""));
   }
   policy->settings = std::move(effective.settings);
   const MethodSettings shared =
       ServicePolicyOf(method, context_->settings, context_->options.policies);
   policy->idempotent = policy->settings.retry.idempotent.value_or(method.idempotent);
   if (LeftOutOfTheCache(policy->settings)) {
-    Logger()->warn(
-        "event=not_cached method={} the cache is on for all methods and this one is not "
-        "idempotent; give it an idempotency_level, or filter.cache.enabled of its own",
-        method.full_name);
+    messages.emplace_back(
+        spdlog::level::warn,
+        absl::StrCat("event=not_cached method=", method.full_name,
+                     " the cache is on for all methods and this one is not idempotent; give it an "
+                     "idempotency_level, or filter.cache.enabled of its own"));
   }
   policy->filters = {context_->mock, context_->cache};
   for (const auto& filter : context_->options.filters) policy->filters.push_back(filter);
@@ -114,14 +118,15 @@ std::shared_ptr<const MethodPolicy> MethodPolicies::Make(const Method& method) {
   if (retry.hedging.enabled && policy->idempotent) {
     policy->hedging = std::make_shared<Hedging>(retry.hedging, context_->clock.Now());
   } else if (retry.hedging.enabled) {
-    Logger()->warn(
-        "{} is not hedged: it is not idempotent. Give it an idempotency_level in the .proto, or "
-        "retry.idempotent: true",
-        method.full_name);
+    messages.emplace_back(
+        spdlog::level::warn,
+        absl::StrCat(method.full_name,
+                     " is not hedged: it is not idempotent. Give it an idempotency_level in the "
+                     ".proto, or retry.idempotent: true"));
   }
   if (!retry.retry_on_result.empty()) {
     auto rule = ResultRule::For(method, retry.retry_on_result);
-    if (!rule.ok()) Logger()->error("{}", std::string(rule.status().message()));
+    if (!rule.ok()) messages.emplace_back(spdlog::level::err, rule.status().message());
     if (rule.ok()) policy->result_rule = *std::move(rule);
   }
   for (const std::string& name : retry.policies) {

@@ -4,12 +4,15 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "marpc/base/method.h"
 #include "marpc/circuitbreaker/service_breakers.h"
 #include "marpc/config/settings.h"
 #include "marpc/consumer/consumer_context.h"
 #include "marpc/invoker/service_state.h"
+#include "spdlog/common.h"
 
 namespace marpc {
 
@@ -23,12 +26,16 @@ class MethodPolicies {
     ServiceBreakers::ActiveProbes probes;
     ServiceBreakers::Listener on_transition;
   };
+  // What is to be logged, by whoever calls: once it holds no lock, since a log's sink may be slow,
+  // or ask the consumer.
+  using Messages = std::vector<std::pair<spdlog::level::level_enum, std::string>>;
+
   MethodPolicies(std::shared_ptr<const ConsumerContext> context, std::string service,
                  BreakerListeners listeners);
 
   // The settings must have passed CheckSettings(). Where what the .proto declares cannot be in
-  // force with them, the policy is invalid, and an error is logged.
-  std::shared_ptr<const MethodPolicy> Make(const Method& method);
+  // force with them, the policy is invalid, and `messages` has an error.
+  std::shared_ptr<const MethodPolicy> Make(const Method& method, Messages& messages);
   ServiceBreakers& breakers() { return breakers_; }
 
  private:

@@ -16,6 +16,7 @@
 #include "marpc/health/bounded_probe.h"
 #include "marpc/invoker/blocking_call.h"
 #include "marpc/invoker/hedged_call.h"
+#include "marpc/observe/log.h"
 
 namespace marpc {
 namespace {
@@ -196,21 +197,26 @@ void ServiceRuntime::OnList(std::shared_ptr<const ServiceSnapshot> list) {
   {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
-    maker_.breakers().BeginIn(directives_.Take(list->directives));
+  }
+  ServiceBreakers::States begin_in = directives_.Take(list->directives);
+  {
+    absl::MutexLock lock(&mutex_);
+    maker_.breakers().BeginIn(std::move(begin_in));
   }
   // Before a call can be let in by the list. Without the lock, as below.
   if (directives_.changes_breakers()) directives_.Obey(Breakers(), context_->clock.Now());
   std::vector<std::shared_ptr<CircuitBreaker>> of_new_lives;
+  std::shared_ptr<const ServiceSnapshot> before;
   {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
-    LogListChange(list_.get(), *list);
     of_new_lives = UpdateInstances(*list);
-    list_ = std::move(list);
+    before = std::exchange(list_, list);
     list_known_.Wake();
     unusable_ = absl::OkStatus();
     Publish();
   }
+  LogListChange(before.get(), *list);
   directives_.WarnOfUnmatched([this] { return Breakers(); });
   if (sharing_ != nullptr) sharing_->ForgetGone([this] { return Breakers(); });
   // Without the lock: the program's listeners are told, and may ask for what it guards.
@@ -320,13 +326,17 @@ absl::Status ServiceRuntime::PreparePolicies() {
 }
 
 void ServiceRuntime::PublishMethods() {
-  absl::MutexLock lock(&mutex_);
-  const std::vector<const Method*> methods = InternedMethods(service_);
-  if (methods.size() <= policies_.size()) return;
-  for (size_t i = policies_.size(); i < methods.size(); ++i) {
-    policies_.push_back(maker_.Make(*methods[i]));
+  MethodPolicies::Messages messages;
+  {
+    absl::MutexLock lock(&mutex_);
+    const std::vector<const Method*> methods = InternedMethods(service_);
+    if (methods.size() <= policies_.size()) return;
+    for (size_t i = policies_.size(); i < methods.size(); ++i) {
+      policies_.push_back(maker_.Make(*methods[i], messages));
+    }
+    Publish();
   }
-  Publish();
+  for (const auto& [level, text] : messages) Logger()->log(level, "{}", text);
 }
 
 absl::Status ServiceRuntime::Call(const Method& method,

@@ -4,26 +4,36 @@
 #include "marpc/observe/log.h"
 
 namespace marpc {
-namespace {
 
-void LogSwitch(const std::string& service, DegradationLevel from, DegradationLevel to) {
-  if (from == to) return;
-  Logger()->warn("event=degradation service={} from={} to={}", service,
-                 std::string(DegradationLevelName(from)), std::string(DegradationLevelName(to)));
+void DegradationLevels::Log(const Changes& changes) {
+  for (const auto& [service, from, to] : changes) {
+    if (from == to) continue;
+    Logger()->warn("event=degradation service={} from={} to={}", service,
+                   std::string(DegradationLevelName(from)), std::string(DegradationLevelName(to)));
+  }
 }
 
-}  // namespace
-
 void DegradationLevels::Set(DegradationLevel level) {
-  absl::MutexLock lock(&mutex_);
-  of_all_ = level;
+  Changes changes;
+  {
+    absl::MutexLock lock(&mutex_);
+    of_all_ = level;
+    for (const auto& [service, one] : switches_) {
+      changes.push_back({service, one->Set(level), level});
+    }
+  }
   Logger()->warn("event=degradation service=all to={}", std::string(DegradationLevelName(level)));
-  for (const auto& [service, one] : switches_) LogSwitch(service, one->Set(level), level);
+  Log(changes);
 }
 
 void DegradationLevels::Set(absl::string_view service, DegradationLevel level) {
-  absl::MutexLock lock(&mutex_);
-  LogSwitch(std::string(service), Switch(service)->Set(level), level);
+  Changes changes;
+  {
+    absl::MutexLock lock(&mutex_);
+    const DegradationLevel from = Switch(service, changes)->Set(level);
+    changes.push_back({std::string(service), from, level});
+  }
+  Log(changes);
 }
 
 DegradationLevel DegradationLevels::Of(absl::string_view service) const {
@@ -33,20 +43,27 @@ DegradationLevel DegradationLevels::Of(absl::string_view service) const {
 }
 
 std::shared_ptr<const DegradationSwitch> DegradationLevels::SwitchOf(absl::string_view service) {
-  absl::MutexLock lock(&mutex_);
-  return Switch(service);
+  Changes changes;
+  std::shared_ptr<const DegradationSwitch> its;
+  {
+    absl::MutexLock lock(&mutex_);
+    its = Switch(service, changes);
+  }
+  Log(changes);
+  return its;
 }
 
 DegradationLevel DegradationLevels::AtStart(absl::string_view service) const {
   return of_all_.has_value() ? *of_all_ : at_start_(service);
 }
 
-std::shared_ptr<DegradationSwitch>& DegradationLevels::Switch(absl::string_view service) {
+std::shared_ptr<DegradationSwitch>& DegradationLevels::Switch(absl::string_view service,
+                                                              Changes& changes) {
   const auto known = switches_.find(service);
   if (known != switches_.end()) return known->second;
   const DegradationLevel level = AtStart(service);
   // What was configured long ago is easily forgotten.
-  LogSwitch(std::string(service), DegradationLevel::kNormal, level);
+  changes.push_back({std::string(service), DegradationLevel::kNormal, level});
   return switches_.emplace(std::string(service), std::make_shared<DegradationSwitch>(level))
       .first->second;
 }

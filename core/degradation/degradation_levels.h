@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
@@ -47,7 +48,15 @@ class DegradationLevels {
 
  private:
   DegradationLevel AtStart(absl::string_view service) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<DegradationSwitch>& Switch(absl::string_view service)
+  // Changes to tell of, once the lock is given back: a log's sink may be slow, or ask.
+  struct Change {
+    std::string service;
+    DegradationLevel from;
+    DegradationLevel to;
+  };
+  using Changes = std::vector<Change>;
+  static void Log(const Changes& changes);
+  std::shared_ptr<DegradationSwitch>& Switch(absl::string_view service, Changes& changes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::function<DegradationLevel(absl::string_view)> at_start_;

@@ -1,5 +1,6 @@
 #include "marpc/consumer/list_messages.h"
 
+#include <atomic>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -7,7 +8,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "marpc/consumer/consumer.h"
 #include "marpc/observe/log.h"
+#include "shop/shop.marpc.h"
+#include "spdlog/sinks/base_sink.h"
 #include "spdlog/sinks/ostream_sink.h"
 
 namespace marpc {
@@ -90,6 +94,37 @@ TEST_F(ListMessagesTest, TheRegistryIsNamedWithTheEnvironmentAndWithoutTheSecret
   EXPECT_EQ(RegistryInWords(settings), "zookeeper://zk1:2181,zk2:2181/shop, env prod");
   settings.registry.address = "file:/run/marpc";
   EXPECT_EQ(RegistryInWords(settings), "file:/run/marpc, env prod");
+}
+
+// As one that ships lines elsewhere may, and ask the consumer for more.
+TEST(LogOfAConsumer, ASinkMayAskTheConsumer) {
+  struct Asking final : spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+    void sink_it_(const spdlog::details::log_msg& line) override {
+      Consumer* const asked = consumer.load();
+      if (asked == nullptr) return;
+      asked->Breakers("shop.Shop");
+      const std::string text(line.payload.data(), line.payload.size());
+      if (text.find("event=instances service=shop.Shop") != std::string::npos) ++lists;
+      if (text.find("event=bad_policy method=shop.Shop/Saved") != std::string::npos) ++policies;
+    }
+    void flush_() override {}
+    std::atomic<Consumer*> consumer{nullptr};
+    std::atomic<int> lists{0};
+    std::atomic<int> policies{0};
+  };
+  const auto sink = std::make_shared<Asking>();
+  SetLogger(std::make_shared<spdlog::logger>("asks", sink));
+  Settings settings;
+  settings.registry.address = "static:";
+  settings.registry.static_instances["shop.Shop"] = {"127.0.0.1:1"};
+  auto consumer = Consumer::Create(settings);
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  sink->consumer = consumer->get();
+  EXPECT_FALSE((*consumer)->WaitForService("shop.Shop").ok()) << "Saved names a fallback";
+  sink->consumer = nullptr;
+  SetLogger(nullptr);
+  EXPECT_EQ(sink->lists, 1);
+  EXPECT_EQ(sink->policies, 1);
 }
 
 }  // namespace

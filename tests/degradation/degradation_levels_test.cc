@@ -4,11 +4,13 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "marpc/degradation/degradation.h"
 #include "marpc/observe/log.h"
+#include "spdlog/sinks/base_sink.h"
 #include "spdlog/sinks/ostream_sink.h"
 
 namespace marpc {
@@ -118,6 +120,23 @@ TEST_F(DegradationLevelsTest, AWordOnAllHoldsForServicesThatAreCalledLater) {
   levels_.Set(Level::kCoreOnly);
   EXPECT_EQ(levels_.SwitchOf("a.New")->level(), Level::kCoreOnly);
   EXPECT_THAT(Logged(), Not(HasSubstr("service=a.New to")));
+}
+
+TEST_F(DegradationLevelsTest, ALogMayAskForLevelsWhileOneChanges) {
+  struct Asking final : spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+    explicit Asking(DegradationLevels& levels) : levels(levels) {}
+    void sink_it_(const spdlog::details::log_msg&) override { seen.push_back(levels.Of("a.Sick")); }
+    void flush_() override {}
+    DegradationLevels& levels;
+    std::vector<Level> seen;
+  };
+  const auto sink = std::make_shared<Asking>(levels_);
+  SetLogger(std::make_shared<spdlog::logger>("asks", sink));
+  levels_.SwitchOf("a.Sick");
+  levels_.Set("a.Sick", Level::kCoreOnly);
+  levels_.Set(Level::kNormal);
+  EXPECT_THAT(sink->seen, ::testing::ElementsAre(Level::kDegraded, Level::kCoreOnly, Level::kNormal,
+                                                 Level::kNormal));
 }
 
 TEST_F(DegradationLevelsTest, AWordBeforeTheFirstCallIsNotLost) {
