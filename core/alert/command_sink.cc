@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "marpc/alert/alert_sink.h"
@@ -26,6 +27,9 @@ namespace {
 constexpr absl::Duration kTick = absl::Milliseconds(1);
 // How often it is looked whether a command has ended, where the system does not tell.
 constexpr absl::Duration kStep = absl::Milliseconds(10);
+// How long one that was killed is waited for. It may be another user's by now (a setuid program),
+// or stuck in the kernel.
+constexpr absl::Duration kEnd = absl::Seconds(1);
 
 class Descriptor {
  public:
@@ -54,6 +58,8 @@ class Streams {
     for (const int output : {STDOUT_FILENO, STDERR_FILENO}) {
       posix_spawn_file_actions_addopen(&actions_, output, "/dev/null", O_WRONLY, 0);
     }
+    // The program's own files and connections, marpc's among them, are none of the command's.
+    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
     posix_spawnattr_init(&attributes_);
     // A group of its own, to be killed as one; and signals are as commands expect them, whatever
     // the program blocks or ignores.
@@ -91,6 +97,7 @@ class CommandSink final : public AlertSink {
 
   absl::Status Send(const std::string& json) override {
     if (aborted_.load()) return Aborted();
+    std::erase_if(left_, [](pid_t child) { return Reap(child, WNOHANG).has_value(); });
     // A file, since a pipe whose reader has gone would send the program a SIGPIPE.
     const Descriptor input(memfd_create("marpc-alert", MFD_CLOEXEC));
     if (input.fd() < 0) return Failure("memfd_create", errno);
@@ -122,21 +129,26 @@ class CommandSink final : public AlertSink {
     return absl::CancelledError("not sent, since the consumer was closed");
   }
 
-  absl::Status Await(pid_t child) const {
+  absl::Status Await(pid_t child) {
     const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
     pollfd waits[] = {{process.fd(), POLLIN, 0}, {wake_up_.fd(), POLLIN, 0}};
     // poll() passes over what the system does not give (an old kernel, too many open files).
     const bool complete = process.fd() >= 0 && wake_up_.fd() >= 0;
-    const MonotonicTime deadline = Clock::Real().Now() + timeout_;
-    while (true) {
-      if (const auto ended = Reap(child, WNOHANG)) return *ended;
-      const absl::Duration left = deadline - Clock::Real().Now();
-      if (left <= absl::ZeroDuration() || aborted_.load()) break;
-      const absl::Duration step = std::min(left, complete ? absl::Hours(1) : kStep);
-      poll(waits, 2, static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(step, kTick))));
-    }
+    const auto ended_by = [&](MonotonicTime deadline, bool killed) -> std::optional<absl::Status> {
+      while (true) {
+        if (auto ended = Reap(child, WNOHANG)) return ended;
+        const absl::Duration left = deadline - Clock::Real().Now();
+        if (left <= absl::ZeroDuration() || (!killed && aborted_.load())) return std::nullopt;
+        const absl::Duration step = std::min(left, complete ? absl::Hours(1) : kStep);
+        poll(waits, killed ? 1 : 2,
+             static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(step, kTick))));
+      }
+    };
+    if (auto ended = ended_by(Clock::Real().Now() + timeout_, false)) return *std::move(ended);
+    // Itself, too: it may have gone into another group.
     kill(-child, SIGKILL);
-    Reap(child, 0);
+    kill(child, SIGKILL);
+    if (!ended_by(Clock::Real().Now() + kEnd, true).has_value()) left_.push_back(child);
     return aborted_.load() ? absl::CancelledError("killed, since the consumer was closed")
                            : absl::DeadlineExceededError("killed, since it took too long");
   }
@@ -162,6 +174,7 @@ class CommandSink final : public AlertSink {
   const absl::Duration timeout_;
   const Descriptor wake_up_;
   std::atomic<bool> aborted_{false};
+  std::vector<pid_t> left_;  // killed, and not yet seen to end
 };
 
 }  // namespace

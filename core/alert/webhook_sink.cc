@@ -2,6 +2,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -34,11 +35,17 @@ void Append(Headers& headers, const std::string& line) {
 // What is answered is of no interest.
 size_t Discard(char*, size_t size, size_t count, void*) { return size * count; }
 
-// Paths and queries of webhooks are often their passwords.
+// Paths and queries of webhooks are often their passwords. What looks like a port may be the
+// beginning of one, up to a '/' that nobody has escaped: user:12/34@host.
 std::string WithoutPath(const std::string& url) {
   const size_t host = url.find("://") + 3;
-  const std::string authority = url.substr(host, url.find_first_of("/?#", host) - host);
-  return absl::StrCat(url.substr(0, host), authority.substr(authority.rfind('@') + 1));
+  const size_t end = std::min(url.find_first_of("/?#", host), url.size());
+  std::string authority = url.substr(host, end - host);
+  authority.erase(0, authority.rfind('@') + 1);
+  const size_t colon = authority.rfind(':');
+  const bool has_port = colon != std::string::npos && authority.back() != ']';
+  if (has_port && url.find('@', end) != std::string::npos) authority.erase(colon);
+  return absl::StrCat(url.substr(0, host), authority);
 }
 
 class WebhookSink final : public AlertSink {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "marpc/config/alert_settings.h"
@@ -47,7 +48,11 @@ bool IsWebUrl(absl::string_view url) {
   if (colon == absl::string_view::npos) return !authority.empty();
   const absl::string_view port = authority.substr(colon + 1);
   const bool digits = port.find_first_not_of("0123456789") == absl::string_view::npos;
-  return colon > 0 && digits && port.size() <= 5;
+  int number = 0;
+  if (!port.empty() && (!absl::SimpleAtoi(port, &number) || number < 1 || number > 65535)) {
+    return false;
+  }
+  return colon > 0 && digits;
 }
 
 bool NamesProgram(const std::vector<std::string>& command) {

@@ -90,6 +90,17 @@ TEST_F(AlertsTest, APeerThatRefusesIsLoggedWithoutPathAndSecretAndNotFollowed) {
   EXPECT_THAT(log_.str(), Not(HasSubstr(kSecret)));
 }
 
+TEST_F(AlertsTest, APasswordIsNoPartOfAWebhooksName) {
+  const auto name = [](const std::string& url) {
+    return std::string(MakeWebhookSink(url, "", absl::Seconds(1))->name());
+  };
+  EXPECT_EQ(name("https://user:12345@a.example:8443/x"), "webhook https://a.example:8443");
+  EXPECT_EQ(name("https://user:12345/67@a.example:8443/x"), "webhook https://user");
+  EXPECT_EQ(name("https://user:12345?67@a.example/x"), "webhook https://user");
+  EXPECT_EQ(name("https://[::1]:80/x"), "webhook https://[::1]:80");
+  EXPECT_EQ(name("https://[::1]/@team"), "webhook https://[::1]");
+}
+
 TEST_F(AlertsTest, APeerThatHangsIsGivenUpAfterItsTime) {
   SilentServer peer(/*greets=*/false);
   settings_.webhook_url = absl::StrCat("http://", peer.endpoint());

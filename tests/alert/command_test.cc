@@ -1,12 +1,15 @@
 // Alerts that are given to a command.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -76,6 +79,32 @@ TEST_F(CommandTest, AClosedConsumerWaitsForNone) {
   alerts->Close(absl::ZeroDuration());
   EXPECT_EQ(alerts->counters().failed, 1u);
   EXPECT_THAT(log_.str(), HasSubstr("killed, since the consumer was closed"));
+}
+
+TEST_F(CommandTest, OneThatHasLeftItsGroupIsNotWaitedForEither) {
+  const std::string path = folder_ / "begun";
+  settings_.timeout = absl::Hours(1);
+  settings_.command = {"perl", "-e",
+                       "setpgrp(0, getpgrp(getppid())); open(F, '>', shift); sleep 3600", path};
+  auto alerts = Make();
+  alerts->Tell(kOpen);
+  ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(path); }));
+  alerts->Close(absl::ZeroDuration());
+  EXPECT_THAT(log_.str(), HasSubstr("killed, since the consumer was closed"));
+}
+
+TEST_F(CommandTest, HasNoneOfTheProgramsDescriptors) {
+  const int open_for_all = open("/dev/null", O_RDONLY);  // not closed on exec
+  ASSERT_EQ(dup2(open_for_all, 200), 200);
+  const std::string path = folder_ / "descriptors";
+  settings_.command = {"sh", "-c", absl::StrCat("ls /proc/self/fd > '", path, "'")};
+  EXPECT_EQ(AfterOne().sent, 1u);
+  close(200);
+  close(open_for_all);
+  std::ifstream file(path);
+  std::vector<int> descriptors;
+  for (int one; file >> one;) descriptors.push_back(one);
+  EXPECT_THAT(descriptors, ::testing::ElementsAre(0, 1, 2, 3)) << "3 is what ls reads";
 }
 
 TEST_F(CommandTest, IsNotBegunAfterAnAbort) {
