@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "marpc/circuitbreaker/breaker_votes.h"
@@ -26,11 +28,11 @@ int SharedBreakers::Needed(size_t consumers) const {
   return std::max(settings_.min_consumers, share);
 }
 
-std::set<std::string> SharedBreakers::ReadVotes(const std::vector<std::string>& names) {
-  std::set<std::string> votes;
+SharedBreakers::Votes SharedBreakers::ReadVotes(const std::vector<std::string>& names) {
+  Votes votes;
   for (const std::string& name : names) {
     if (votes.size() < BreakerVotes::kMaxVotes && IsOurs(name)) {
-      votes.insert(name);
+      votes.emplace(absl::HashOf(name), name);
     } else {
       ++bad_votes_;
     }
@@ -38,33 +40,66 @@ std::set<std::string> SharedBreakers::ReadVotes(const std::vector<std::string>& 
   return votes;
 }
 
+void SharedBreakers::Forget(MonotonicTime gone_before) {
+  std::erase_if(known_, [&](const auto& one) {
+    if (one.second.gone_since >= gone_before) return false;
+    kept_ -= one.second.votes.size();
+    return true;
+  });
+}
+
+bool SharedBreakers::MakeRoom(const std::string& consumer, size_t votes) {
+  const auto fits = [&] {
+    const auto known = known_.find(consumer);
+    const bool is_new = known == known_.end();
+    const size_t others = kept_ - (is_new ? 0 : known->second.votes.size());
+    return others + votes <= kMaxKept && (!is_new || known_.size() < kMaxVoters);
+  };
+  if (fits()) return true;
+  Forget(MonotonicTime::InfiniteFuture());
+  return fits();
+}
+
 std::vector<SharedBreakers::Verdict> SharedBreakers::OnConsumers(
     const Consumers& consumers, const std::vector<std::string>& own, MonotonicTime now) {
-  std::erase_if(known_, [&](const auto& one) {
-    const MonotonicTime since = one.second.gone_since;
-    return !since.is_infinite() && now - since > kMemory;
-  });
+  Forget(now - kMemory);
   for (auto& [consumer, known] : known_) {
-    if (!consumers.contains(consumer)) known.gone_since = std::min(known.gone_since, now);
+    known.gone_since = consumers.contains(consumer) ? MonotonicTime::InfiniteFuture()
+                                                    : std::min(known.gone_since, now);
   }
-  std::map<std::string, int> votes;
-  std::set<std::string> voted_anew;
+  absl::flat_hash_map<Fingerprint, int> votes;
+  std::map<absl::string_view, Fingerprint> voted_anew;
   for (const auto& [consumer, names] : consumers) {
-    std::set<std::string> its = ReadVotes(consumer == self_.consumer ? own : names);
-    Known& known = known_[consumer];
-    for (const std::string& name : its) {
-      ++votes[name];
-      if (!known.votes.contains(name)) voted_anew.insert(name);
+    const Votes its = ReadVotes(consumer == self_.consumer ? own : names);
+    const auto before = known_.find(consumer);
+    if (!its.empty() && !MakeRoom(consumer, its.size())) {
+      bad_votes_ += its.size();
+      continue;
     }
-    known.votes = std::move(its);
-    known.gone_since = MonotonicTime::InfiniteFuture();
+    std::vector<Fingerprint> former;
+    if (before != known_.end()) {
+      former = std::move(before->second.votes);
+      kept_ -= former.size();
+      known_.erase(before);
+    }
+    if (its.empty()) continue;
+    Known& known = known_[consumer];
+    for (const auto& [fingerprint, name] : its) {
+      ++votes[fingerprint];
+      known.votes.push_back(fingerprint);
+      if (!std::binary_search(former.begin(), former.end(), fingerprint)) {
+        voted_anew.emplace(name, fingerprint);
+      }
+    }
+    kept_ += its.size();
   }
 
   std::vector<Verdict> verdicts;
   const int needed = Needed(consumers.size());
-  for (const std::string& name : voted_anew) {
-    if (votes[name] < needed) continue;
-    verdicts.push_back({name, votes[name], needed, static_cast<int>(consumers.size())});
+  for (const auto& [name, fingerprint] : voted_anew) {
+    const int its = votes[fingerprint];
+    if (its < needed) continue;
+    verdicts.push_back({std::string(name), its, needed, static_cast<int>(consumers.size())});
   }
   return verdicts;
 }

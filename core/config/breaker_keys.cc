@@ -172,6 +172,21 @@ std::vector<Key> HalfOpenKeys() {
   };
 }
 
+ValueType<int> Voters() {
+  ValueType<int> whole = Whole<int>(2, 100'000);
+  return ScalarType<int>(
+      whole.name,
+      absl::StrCat(whole.expected,
+                   " (with 1 a single consumer, whose own way may be broken, would open a breaker "
+                   "for all)"),
+      [](const std::string& text) -> std::optional<int> {
+        const std::optional<int64_t> value = ParseWhole(text);
+        if (!value.has_value() || *value < 2 || *value > 100'000) return std::nullopt;
+        return static_cast<int>(*value);
+      },
+      std::move(whole.show));
+}
+
 // Of a service.
 std::vector<Key> SharedKeys() {
   using B = SharedBreakerSettings;
@@ -182,8 +197,8 @@ std::vector<Key> SharedKeys() {
              "registry, and open those that enough of them have opened."),
       Define("circuitbreaker.shared.quorum", of(&B::quorum), Whole<int>(1, 100), "30",
              "How many of the consumers that is, in percent."),
-      Define("circuitbreaker.shared.minConsumers", of(&B::min_consumers), Whole<int>(1, 100'000),
-             "3", "And at least so many, however few there are."),
+      Define("circuitbreaker.shared.minConsumers", of(&B::min_consumers), Voters(), "3",
+             "And at least so many, however few there are; never one alone."),
       Define("circuitbreaker.shared.writeInterval", of(&B::write_interval),
              Time(absl::Milliseconds(100), kHour), "5s",
              "At most one write to the registry in so long."),

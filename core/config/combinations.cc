@@ -235,6 +235,18 @@ void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults&
   }
 }
 
+void CheckService(const AssignmentGroup& given, const ServiceSettings& settings, Faults& faults) {
+  const OutlierSettings& outlier = settings.outlier;
+  if (outlier.max_ejection_time < outlier.base_ejection_time) {
+    Report(
+        given, {"outlier.baseEjectionTime", "outlier.maxEjectionTime"},
+        absl::StrCat("outlier.maxEjectionTime (", absl::FormatDuration(outlier.max_ejection_time),
+                     ") is below outlier.baseEjectionTime (",
+                     absl::FormatDuration(outlier.base_ejection_time), ")"),
+        faults);
+  }
+}
+
 void CheckMethod(const AssignmentGroup& given, const MethodSettings& settings, Faults& faults) {
   CheckBackoff(given, settings.retry.backoff, faults);
   if (settings.retry.hedging.percentile > 0) {

@@ -14,6 +14,7 @@ namespace marpc {
 
 // Each reports a combination at the level that made it: where `given` holds one of its keys.
 void CheckGlobal(const AssignmentGroup& given, const Settings& settings, Faults& faults);
+void CheckService(const AssignmentGroup& given, const ServiceSettings& settings, Faults& faults);
 void CheckMethod(const AssignmentGroup& given, const MethodSettings& settings, Faults& faults);
 
 // Parts that have one name but not one set of settings, at this level and those that were checked

@@ -39,6 +39,7 @@ class Loader {
     settings.retry_policies = ReadPolicies(file);
     Apply(file.global, Place::Global(settings), Source::kYamlGlobal);
     CheckGlobal(file.global, settings, faults_);
+    CheckService(file.global, settings.service_defaults, faults_);
     SharedRetryParts shared;
     CheckMethod(file.global, settings.method_defaults, faults_);
     CheckSharedParts(file.global, settings.method_defaults, shared, faults_);
@@ -47,6 +48,7 @@ class Loader {
       service.service = settings.service_defaults;
       service.method_defaults = settings.method_defaults;
       Apply(from.own, Place::OfService(service), Source::kYamlService);
+      CheckService(from.own, service.service, faults_);
       CheckMethod(from.own, service.method_defaults, faults_);
       CheckSharedParts(from.own, service.method_defaults, shared, faults_);
       for (const auto& [method_name, own] : from.methods) {

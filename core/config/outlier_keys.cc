@@ -78,7 +78,7 @@ std::vector<Key> EjectionKeys() {
              "counted one less for each interval that the instance is not ejected."),
       Define("outlier.maxEjectionTime", Of(&O::max_ejection_time),
              Time(absl::Milliseconds(1), kDay), "2m",
-             "The longest that it grows to; baseEjectionTime where that is longer."),
+             "The longest that it grows to; not below baseEjectionTime."),
       Define("outlier.maxEjectionPercent", Of(&O::max_ejection_percent), WholePercent(), "34",
              "No instance is ejected while so many percent of them are: asked before each "
              "ejection, so "

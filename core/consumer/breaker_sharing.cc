@@ -149,8 +149,9 @@ void BreakerSharing::OnConsumers(const ServiceSnapshot& list) {
   if (bad) {
     Logger()->warn(
         "event=shared_breakers_ignored service={} why=\"a consumer names breakers that are none of "
-        "this service, or more than {}\" (it is said once)",
-        service_, BreakerVotes::kMaxVotes);
+        "this service, or more than {}; or more than {} consumers vote, or for more than {} "
+        "breakers together\" (it is said once)",
+        service_, BreakerVotes::kMaxVotes, SharedBreakers::kMaxVoters, SharedBreakers::kMaxKept);
   }
   if (verdicts.empty()) return;
   std::map<std::string, std::shared_ptr<CircuitBreaker>> by_name;

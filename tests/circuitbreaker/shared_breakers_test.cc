@@ -289,8 +289,6 @@ TEST_F(SharedBreakersTest, OneConsumerAloneIsNeverEnough) {
   EXPECT_THAT(Verdicts({{"a", {kS}}}), IsEmpty());
   Use({.enabled = true, .quorum = 1, .min_consumers = 2});
   EXPECT_THAT(Verdicts({{"a", {kS}}, {"b", {}}, {"c", {}}}), IsEmpty());
-  Use({.enabled = true, .quorum = 1, .min_consumers = 1});
-  EXPECT_THAT(Verdicts({{"a", {kS}}, {"b", {}}, {"c", {}}}), ElementsAre(kS));
 }
 
 TEST_F(SharedBreakersTest, TheQuorumIsRoundedUp) {
@@ -346,6 +344,48 @@ TEST_F(SharedBreakersTest, NamesThatAreNoneOfTheServicesAreIgnored) {
   std::vector<std::string> many;
   for (int i = 0; i < 1200; ++i) many.push_back(absl::StrCat("demo.S@10.0.0.1:", i + 1));
   EXPECT_THAT(Verdicts({{"a", many}, {"c", many}}), SizeIs(BreakerVotes::kMaxVotes));
+}
+
+TEST_F(SharedBreakersTest, ForgedVotersWhoAreGoneAreNotKeptForAnHour) {
+  for (int round = 0; round < 3; ++round) {
+    SharedBreakers::Consumers forged;
+    for (size_t i = 0; i < SharedBreakers::kMaxVoters - 10; ++i) {
+      forged[absl::StrCat("forged-", round, "-", i)] = {absl::StrCat("demo.S/", i)};
+    }
+    Verdicts(forged);
+    EXPECT_LE(shared_->voters(), SharedBreakers::kMaxVoters);
+  }
+  EXPECT_EQ(shared_->bad_votes(), 0u) << "those who are gone have made room";
+}
+
+TEST_F(SharedBreakersTest, VotesBeyondWhatIsKeptAreIgnoredAndCounted) {
+  SharedBreakers::Consumers list;
+  for (size_t i = 0; i < SharedBreakers::kMaxVoters + 5; ++i) list[absl::StrCat(10000 + i)] = {kS};
+  shared_->OnConsumers(list, {}, clock_.Now());
+  EXPECT_EQ(shared_->voters(), SharedBreakers::kMaxVoters);
+  EXPECT_EQ(shared_->bad_votes(), 5u);
+
+  Use({.enabled = true});
+  list.clear();
+  std::vector<std::string> many;
+  for (size_t i = 0; i < BreakerVotes::kMaxVotes; ++i) many.push_back(absl::StrCat("demo.S/", i));
+  const size_t full = SharedBreakers::kMaxKept / BreakerVotes::kMaxVotes;
+  for (size_t i = 0; i < full + 2; ++i) list[absl::StrCat(10000 + i)] = many;
+  shared_->OnConsumers(list, {}, clock_.Now());
+  EXPECT_EQ(shared_->kept(), SharedBreakers::kMaxKept);
+  EXPECT_EQ(shared_->bad_votes(), 2 * BreakerVotes::kMaxVotes);
+  // What is there stands, and who withdraws makes room.
+  list["10000"] = {};
+  shared_->OnConsumers(list, {}, clock_.Now());
+  EXPECT_EQ(shared_->kept(), SharedBreakers::kMaxKept);
+}
+
+TEST_F(SharedBreakersTest, WhoDoesNotVoteIsNotKept) {
+  Verdicts({{"a", {kS}}, {"b", {}}});
+  EXPECT_EQ(shared_->voters(), 1u);
+  Verdicts({{"a", {}}, {"b", {}}});
+  EXPECT_EQ(shared_->voters(), 0u);
+  EXPECT_EQ(shared_->kept(), 0u);
 }
 
 // --- the breakers themselves

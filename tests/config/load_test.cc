@@ -10,11 +10,13 @@
 namespace marpc {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
+using testing::StartsWith;
 
 // With an environment of its own: ZK=zk1:2181, RETRIES=4, EMPTY= and nothing else.
 LoadOptions Options() {
@@ -295,6 +297,31 @@ TEST(Load, AnUnsetVariableWithoutDefaultIsRefused) {
   EXPECT_THAT(Bad("marpc: {provider: {zone: '${BINARY}'}}"), HasSubstr("it is not UTF-8"));
 }
 
+TEST(Load, OneConsumerMayNotOpenABreakerForAll) {
+  EXPECT_EQ(
+      Bad("marpc: {circuitbreaker: {shared: {minConsumers: 1}}}"),
+      "c.yaml:1:49: marpc.circuitbreaker.shared.minConsumers: expected a whole number from 2 to "
+      "100000 (with 1 a single consumer, whose own way may be broken, would open a breaker for "
+      "all), got '1'");
+}
+
+TEST(Load, AWebhookHasAPortThatThereIs) {
+  for (const char* port : {"0", "65536", "99999", "123456", "00000000000000000001x"}) {
+    EXPECT_THAT(Bad(absl::StrCat("marpc:\n  alerts:\n    webhook: {url: 'https://a.example:", port,
+                                 "/hook'}\n")),
+                AllOf(StartsWith("c.yaml:3:20: marpc.alerts.webhook.url: expected "),
+                      Not(HasSubstr("a.example"))))
+        << port;
+  }
+  for (const char* url :
+       {"http://a:1/", "http://a:65535", "http://u:123456@a:80/", "http://[::1]:8080/"}) {
+    EXPECT_TRUE(
+        ParseSettings(absl::StrCat("marpc: {alerts: {webhook: {url: '", url, "'}}}"), "c.yaml")
+            .ok())
+        << url;
+  }
+}
+
 TEST(Load, SecretsStayOutOfMessages) {
   for (const char* yaml :
        {"marpc: {registry: {auth: hunter2}}", "marpc: {registry: {auth: [hunter2]}}",
@@ -318,6 +345,16 @@ TEST(Load, CombinationsThatCannotBeMeantAreRefusedWhereTheyWereMade) {
             "c.yaml:5:25: marpc.services.a.B.retry.backoff.initial: backoff.max (2s) is below "
             "backoff.initial (3s)");
   EXPECT_THAT(Bad("marpc: {registry: {acl: true}}"), HasSubstr("set registry.auth"));
+  EXPECT_EQ(
+      Bad("marpc:\n"
+          "  outlier: {maxEjectionTime: 1m}\n"
+          "  services:\n"
+          "    a.B:\n"
+          "      outlier: {baseEjectionTime: 2m}\n"),
+      "c.yaml:5:17: marpc.services.a.B.outlier.baseEjectionTime: outlier.maxEjectionTime (1m) "
+      "is below outlier.baseEjectionTime (2m)");
+  EXPECT_THAT(Bad("marpc: {outlier: {baseEjectionTime: 1h}}"),
+              HasSubstr("outlier.maxEjectionTime (5m) is below outlier.baseEjectionTime (1h)"));
   EXPECT_THAT(Bad("marpc: {transport: {reconnectBackoffInitial: 6s}}"),
               HasSubstr("reconnectBackoffMax (5s) is below reconnectBackoffInitial (6s)"));
   const std::string method = "marpc: {services: {a.B: {methods: {Hello: {filter: {mock: {";

@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 constexpr char kEager[] =
     "outlier: {enabled: true, ejectOn: consecutiveErrors, consecutiveErrors: {threshold: 1}, "
-    "interval: 1h, baseEjectionTime: 1h}";
+    "interval: 1h, baseEjectionTime: 1h, maxEjectionTime: 1h}";
 
 class OutliersTest : public YamlFixture {
  protected:
