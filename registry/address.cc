@@ -17,8 +17,18 @@ namespace {
 
 using Scheme = RegistryAddress::Scheme;
 
+// What stands before an '@' may be a password, though it has no place there.
+std::string WithoutPassword(absl::string_view address) {
+  const size_t at = address.rfind('@');
+  if (at == absl::string_view::npos) return std::string(address);
+  const size_t scheme = address.find("://");
+  return absl::StrCat(scheme < at ? address.substr(0, scheme + 3) : "", "(hidden)",
+                      address.substr(at));
+}
+
 absl::Status Bad(absl::string_view address, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat("registry address '", address, "': ", why));
+  return absl::InvalidArgumentError(
+      absl::StrCat("registry address '", WithoutPassword(address), "': ", why));
 }
 
 absl::Status ParseChroot(absl::string_view chroot, RegistryAddress& address) {
@@ -44,6 +54,9 @@ absl::Status ParseZookeeper(absl::string_view rest, RegistryAddress& address) {
     if (!absl::StrContains(host, ':') || absl::EndsWith(host, "]")) with_port += ":2181";
     absl::StatusOr<Endpoint> endpoint = Endpoint::Parse(with_port);
     if (!endpoint.ok() || endpoint->is_unix()) {
+      if (absl::StrContains(rest, '@')) {
+        return Bad(address.text, "it names no user; that is what registry.auth is for");
+      }
       return Bad(address.text,
                  absl::StrCat("'", host,
                               "' is no server; expected zookeeper://host:port,host:port/chroot"));
@@ -109,9 +122,9 @@ absl::StatusOr<RegistryAddress> ParseRegistryAddress(const RegistrySettings& set
     address.scheme = Scheme::kStatic;
     parsed = ParseStatic(rest, address);
   } else {
-    parsed =
-        absl::InvalidArgumentError(absl::StrCat("unknown registry scheme '", scheme, "' in '", text,
-                                                "'; known: zookeeper, file, memory, static"));
+    parsed = absl::InvalidArgumentError(absl::StrCat("unknown registry scheme '", scheme, "' in '",
+                                                     WithoutPassword(text),
+                                                     "'; known: zookeeper, file, memory, static"));
   }
   if (!parsed.ok()) return parsed;
   return address;

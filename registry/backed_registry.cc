@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "marpc/observe/log.h"
@@ -148,9 +149,13 @@ absl::Status BackedRegistry::RunOperation(std::function<void(Backend::Done)> run
   loop_->Post([this, operation = std::move(operation)] { StartOperation(operation); });
   const std::optional<absl::Status> status = outcome->WaitFor(options_.connect_timeout);
   if (status.has_value()) return *status;
+  const RegistryState now = state();
+  // What was sent cannot be called back.
+  const bool may_be_sent = now.connection != Connection::kConnecting;
   return absl::UnavailableError(
       absl::StrCat("registry ", options_.name, " has not answered within ",
-                   absl::FormatDuration(options_.connect_timeout), ": ", state().detail));
+                   absl::FormatDuration(options_.connect_timeout), now.detail.empty() ? "" : ": ",
+                   now.detail, may_be_sent ? "; the change may still take effect" : ""));
 }
 
 void BackedRegistry::StartOperation(Operation operation) {
@@ -211,6 +216,11 @@ void BackedRegistry::OnBadEntry(absl::string_view where, const absl::Status& why
                  std::string(why.message()));
   std::lock_guard<std::mutex> lock(mutex_);
   ++state_.bad_entries;
+  // Not an instance, or a mark, of that name.
+  if (absl::EndsWith(where, "/directives") && !absl::EndsWith(where, "/providers/directives") &&
+      !absl::EndsWith(where, "/gray/directives")) {
+    state_.bad_directives = absl::StrCat(where, ": ", why.message());
+  }
 }
 
 void BackedRegistry::OnRepaired(absl::string_view where, absl::string_view why) {

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "marpc/config/degradation_settings.h"
 #include "marpc/config/faults.h"
+#include "marpc/config/yaml_node.h"
 #include "marpc/instance.pb.h"
 
 namespace marpc {
@@ -65,6 +66,13 @@ absl::Status CheckDirective(absl::string_view key, absl::string_view value) {
     if (bad) {
       return absl::InvalidArgumentError(
           absl::StrCat("a directive may not hold control characters: ", Quote(text)));
+    }
+  }
+  // Protobuf would say so itself, on the standard error.
+  for (const absl::string_view text : {key, value}) {
+    if (!IsText(text)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a directive is text in UTF-8: ", absl::CHexEscape(text)));
     }
   }
   // One that removes is checked by its key alone.

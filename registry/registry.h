@@ -80,6 +80,8 @@ struct RegistryState {
   std::string detail;
   // Entries that could not be read and were left out, since the start.
   uint64_t bad_entries = 0;
+  // The directives that could not be read last, and why. Empty: all could, since the start.
+  std::string bad_directives;
   // Entries of ours that were found missing or foreign and were repaired, since the start.
   uint64_t repaired_entries = 0;
 };

@@ -88,7 +88,11 @@ void ReadContext::Unexpected(const YamlNode& node, absl::string_view expected) {
   if (node.kind != YamlNode::Kind::kScalar) {
     got = absl::StrCat(", got ", KindName(node.kind));
   } else if (!secret) {
-    got = absl::StrCat(", got ", Quote(node.scalar));
+    // user:password@host
+    const size_t at = node.scalar.rfind('@');
+    const bool password = at != std::string::npos && node.scalar.find(':') < at;
+    got =
+        absl::StrCat(", got ", Quote(password ? "(hidden)" + node.scalar.substr(at) : node.scalar));
   }
   faults.Add(node.mark, absl::StrCat(key, ": expected ", expected, got));
 }

@@ -158,6 +158,13 @@ TEST_F(MarpcctlTest, WhatIsNotUnderstoodIsAnsweredWithWhatIs) {
       {"gray demo.S clear 10.0.0.1:1", "clear takes no endpoint"},
       {"--regisrty file:/x instances demo.S", "did you mean '--registry'?"},
       {"instances demo.S --env", "--env needs a value"},
+      {"instances 'demo S'", "names no service"},
+      {"directives demo/S", "names no service"},
+      {"level 'demo S' clear", "names no service"},
+      {"gray 'demo S' clear", "names no service"},
+      {"breaker $(printf 'demo.S/\\377') DISABLED", "is not UTF-8"},
+      {"breaker $(printf 'demo.S/\\377') CLOSED", "is not UTF-8"},
+      {"--help=1", "--help takes no value"},
   };
   for (const auto& [arguments, expected] : cases) {
     const Ran ran = RunHere(arguments);
@@ -180,6 +187,54 @@ TEST_F(MarpcctlTest, WithoutARegistryThatOthersSeeNothingIsDone) {
   ran = Run(absl::StrCat("--config ", temporary_ / "nowhere.yaml", " instances demo.S"));
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.text, HasSubstr("nowhere.yaml"));
+}
+
+TEST_F(MarpcctlTest, LookingMakesNoFolders) {
+  for (const char* command : {"instances demo.S", "directives demo.S"}) {
+    const Ran ran = RunHere(command);
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.text, AllOf(HasSubstr("demo.S has no "), HasSubstr("there is no folder ")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+TEST_F(MarpcctlTest, DirectivesThatCannotBeReadAreNotNone) {
+  std::filesystem::create_directories(folder_ + "/dev/demo.S");
+  std::ofstream(folder_ + "/dev/demo.S/directives") << "{no";
+  const Ran ran = RunHere("directives demo.S");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.text, HasSubstr("marpcctl: the directives cannot be read: "));
+}
+
+TEST_F(MarpcctlTest, WhatATerminalWouldObeyIsEscaped) {
+  auto registry = Open();
+  Instance instance = MakeInstance("127.0.0.1:1");
+  instance.zone = "\x1b[2J";
+  instance.app =
+      "\xc2\x9b"
+      "2J";
+  instance.version = "gr\xc3\xbcn";
+  auto lease = registry->Register(kService, instance);
+  ASSERT_TRUE(Eventually([&] { return (*lease)->registered(); }));
+  const Ran ran = RunHere("instances demo.HelloService");
+  EXPECT_THAT(ran.text,
+              AllOf(HasSubstr("'\\x1b[2J'"), HasSubstr("'\\xc2\\x9b"), HasSubstr("gr\xc3\xbcn")));
+  EXPECT_EQ(ran.text.find('\x1b'), std::string::npos);
+}
+
+TEST_F(MarpcctlTest, APasswordInTheAddressIsNotRepeated) {
+  for (const char* address :
+       {"zookeeper://user:hunter2@a:1", "zookeeper://user:hunter2,x@a:1/b",
+        "zookeeper://user:hunter2/x@a:1", "zokeeper://user:hunter2@a:1", "user:hunter2@a:1"}) {
+    const Ran ran = Run(absl::StrCat("--registry ", address, " instances demo.S"));
+    EXPECT_EQ(ran.code, 2) << address;
+    EXPECT_EQ(ran.text.find("hunter2"), std::string::npos) << ran.text;
+    const std::string file = temporary_ / "process.yaml";
+    std::ofstream(file) << "marpc: {registry: {address: '" << address << "'}}\n";
+    const Ran by_file = Run(absl::StrCat("--config ", file, " instances demo.S"));
+    EXPECT_EQ(by_file.code, 2) << address;
+    EXPECT_EQ(by_file.text.find("hunter2"), std::string::npos) << by_file.text;
+  }
 }
 
 TEST_F(MarpcctlTest, WhatTheRegistryRefusesIsAFailure) {

@@ -25,6 +25,9 @@ absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arg
       line.help = true;
       continue;
     }
+    if (absl::StartsWith(word, "--help=")) {
+      return absl::InvalidArgumentError("--help takes no value");
+    }
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     std::optional<std::string>* target = nullptr;

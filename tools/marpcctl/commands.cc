@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "marpc/config/degradation_settings.h"
 #include "marpc/config/faults.h"
+#include "marpc/config/yaml_node.h"
 #include "marpc/registry/breaker_name.h"
 #include "marpc/registry/record.h"
 #include "tools/marpcctl/service_list.h"
@@ -38,17 +39,27 @@ absl::Status Told(const Target& target, const std::string& service, absl::Status
   return absl::OkStatus();
 }
 
+constexpr char kNoInstance[] = " has no instance";
+constexpr char kNoDirectives[] = " has no directives";
+
+Action Reading(const std::string& service, const char* nothing, Action action) {
+  action.reads = service;
+  action.nothing = service + nothing;
+  return action;
+}
+
 absl::StatusOr<Action> Instances(const Words& arguments) {
-  return Action([service = arguments[0]](const Target& target) -> absl::Status {
+  const auto read = [service = arguments[0]](const Target& target) -> absl::Status {
     const auto list = ReadList(target.registry, service, target.timeout);
     if (!list.ok()) return list.status();
     if ((*list)->instances.empty()) {
-      target.notes << service << " has no instance (" << target.where << ")\n";
+      target.notes << service << kNoInstance << " (" << target.where << ")\n";
     } else {
       target.out << InstanceTable(**list);
     }
     return absl::OkStatus();
-  });
+  };
+  return Reading(arguments[0], kNoInstance, Action(read));
 }
 
 absl::StatusOr<Action> Gray(const Words& arguments) {
@@ -80,11 +91,14 @@ absl::StatusOr<Action> Gray(const Words& arguments) {
 
 absl::StatusOr<Action> Breaker(const Words& arguments) {
   const std::string service(ServiceOfBreaker(arguments[0]));
-  if (absl::Status status = CheckServiceName(service); !status.ok()) return status;
   const absl::StatusOr<std::string> right = ParseBreakerName(arguments[0]);
   const std::string name = right.value_or(arguments[0]);
   const std::string key = absl::StrCat(kBreakerDirective, name);
   const std::string& state = arguments[1];
+  if (!IsText(arguments[0])) {
+    return absl::InvalidArgumentError(absl::StrCat("breaker ", Shown(arguments[0]),
+                                                   " is not UTF-8, or holds control characters"));
+  }
   if (state == "CLOSED") {
     return Action([=, typed = absl::StrCat(kBreakerDirective, arguments[0])](const Target& target) {
       absl::Status status = target.registry.SetDirective(service, key, "");
@@ -130,17 +144,22 @@ absl::StatusOr<Action> Level(const Words& arguments) {
 }
 
 absl::StatusOr<Action> ShowDirectives(const Words& arguments) {
-  return Action([service = arguments[0]](const Target& target) -> absl::Status {
+  const auto read = [service = arguments[0]](const Target& target) -> absl::Status {
     const auto list = ReadList(target.registry, service, target.timeout);
     if (!list.ok()) return list.status();
+    const std::string bad = target.registry.state().bad_directives;
+    if (!bad.empty()) {
+      return absl::UnavailableError(absl::StrCat("the directives cannot be read: ", Shown(bad)));
+    }
     if ((*list)->directives.empty()) {
-      target.notes << service << " has no directives (" << target.where << ")\n";
+      target.notes << service << kNoDirectives << " (" << target.where << ")\n";
     }
     for (const auto& [key, value] : (*list)->directives) {
-      target.out << key << " = " << value << "\n";
+      target.out << Shown(key) << " = " << Shown(value) << "\n";
     }
     return absl::OkStatus();
-  });
+  };
+  return Reading(arguments[0], kNoDirectives, Action(read));
 }
 
 constexpr Command kCommands[] = {
@@ -172,6 +191,10 @@ absl::StatusOr<Action> Understand(const Words& words) {
       return absl::InvalidArgumentError(
           absl::StrCat("usage: marpcctl ", command.name, " ", command.arguments));
     }
+    const std::string service(ServiceOfBreaker(arguments[0]));
+    const bool of_breaker = command.understand == &Breaker;
+    absl::Status named = CheckServiceName(of_breaker ? service : arguments[0]);
+    if (!named.ok()) return named;
     return command.understand(arguments);
   }
   return absl::InvalidArgumentError(

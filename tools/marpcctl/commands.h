@@ -5,6 +5,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,7 +23,14 @@ struct Target {
   std::ostream& notes;
 };
 
-using Action = std::function<absl::Status(const Target&)>;
+struct Action {
+  Action(std::function<absl::Status(const Target&)> run) : run(std::move(run)) {}
+
+  std::function<absl::Status(const Target&)> run;
+  // Of one that only reads: the service, and what is said where there is nothing of it.
+  std::string reads;
+  std::string nothing;
+};
 
 // What the words ask for; nothing is done yet. InvalidArgument says what is wrong with them, and
 // what is right.

@@ -1,4 +1,7 @@
 // The operators' command line: marpcctl --help.
+#include <unistd.h>
+
+#include <cerrno>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -33,13 +36,20 @@ int main(int argc, char** argv) {
   if (!action.ok()) return Fail(action.status(), kNotUnderstood);
   const auto settings = marpc::ctl::SettingsOf(*line);
   if (!settings.ok()) return Fail(settings.status(), kNotUnderstood);
+  const auto address = marpc::ParseRegistryAddress(settings->registry);
+  const std::string where = absl::StrCat(address->text, ", env ", settings->env);
+  // To look is not to make folders.
+  const std::string folder = absl::StrCat(address->folder, "/", settings->env, "/", action->reads);
+  if (address->scheme == marpc::RegistryAddress::Scheme::kFile && !action->reads.empty() &&
+      access(folder.c_str(), F_OK) != 0 && errno == ENOENT) {
+    std::cerr << action->nothing << " (" << where << "): there is no folder " << folder << "\n";
+    return 0;
+  }
   const auto registry = marpc::OpenRegistry(*settings);
   if (!registry.ok()) return Fail(registry.status(), kFailed);
-  const auto address = marpc::ParseRegistryAddress(settings->registry);
-  const marpc::ctl::Target target = {**registry, settings->registry.connect_timeout,
-                                     absl::StrCat(address->text, ", env ", settings->env),
+  const marpc::ctl::Target target = {**registry, settings->registry.connect_timeout, where,
                                      std::cout, std::cerr};
-  const absl::Status status = (*action)(target);
+  const absl::Status status = action->run(target);
   (*registry)->Close();
   return status.ok() ? 0 : Fail(status, kFailed);
 }

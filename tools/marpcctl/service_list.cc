@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "marpc/config/yaml_node.h"
 #include "marpc/registry/outcome.h"
 
 namespace marpc::ctl {
@@ -50,13 +52,27 @@ absl::StatusOr<std::shared_ptr<const ServiceSnapshot>> ReadList(Registry& regist
   return heard->list;
 }
 
+std::string Shown(const std::string& text) {
+  bool plain = IsText(text);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f) plain = false;
+    // U+0080 to U+009F are control characters, too.
+    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) {
+      plain = false;
+    }
+  }
+  return plain ? text : absl::StrCat("'", absl::CHexEscape(text), "'");
+}
+
 std::string InstanceTable(const ServiceSnapshot& list) {
   std::vector<Row> rows = {{"ENDPOINT", "WEIGHT", "GRAY", "ZONE", "VERSION", "APP"}};
   std::set<Endpoint> absent = list.gray_marks;
   for (const Instance& instance : list.instances) {
     absent.erase(instance.endpoint);
-    rows.push_back({instance.endpoint.ToString(), absl::StrCat(instance.weight),
-                    GrayOf(instance, list), instance.zone, instance.version, instance.app});
+    rows.push_back({Shown(instance.endpoint.ToString()), absl::StrCat(instance.weight),
+                    GrayOf(instance, list), Shown(instance.zone), Shown(instance.version),
+                    Shown(instance.app)});
   }
   std::vector<size_t> widths(rows[0].size(), 0);
   for (Row& row : rows) {
@@ -73,7 +89,7 @@ std::string InstanceTable(const ServiceSnapshot& list) {
     }
   }
   for (const Endpoint& endpoint : absent) {
-    absl::StrAppend(&text, "marked gray, and not there: ", endpoint.ToString(), "\n");
+    absl::StrAppend(&text, "marked gray, and not there: ", Shown(endpoint.ToString()), "\n");
   }
   return text;
 }

@@ -17,6 +17,9 @@ absl::StatusOr<std::shared_ptr<const ServiceSnapshot>> ReadList(Registry& regist
                                                                 absl::string_view service,
                                                                 absl::Duration timeout);
 
+// As it is, or in quotes with escapes where it holds what a terminal would obey.
+std::string Shown(const std::string& text);
+
 // One line an instance, below a line of titles; then the marks of instances that are not there.
 std::string InstanceTable(const ServiceSnapshot& list);
 
