@@ -64,5 +64,45 @@ TEST(BackedRegistryTest, MarksMadeInAShortGapAreMadeAfterIt) {
   EXPECT_TRUE(registry->SetDirective("demo.HelloService", "level", "normal").ok());
 }
 
+// Takes operations and never says what became of them.
+class MuteBackend final : public Backend {
+ public:
+  explicit MuteBackend(bool connects) : connects_(connects) {}
+
+  void Start(Events* events) override {
+    if (connects_) events->OnConnection(RegistryState::Connection::kConnected, "");
+  }
+  void SetGray(const std::string&, const Endpoint&, bool, Done) override {}
+  void ClearGray(const std::string&, Done) override {}
+  void SetDirective(const std::string&, const std::string&, const std::string&, Done) override {}
+  void Watch(const std::string&) override {}
+  void Unwatch(const std::string&) override {}
+  void Enter(std::shared_ptr<Entry>) override {}
+  void Change(const std::shared_ptr<Entry>&) override {}
+  void Withdraw(std::shared_ptr<Entry>, Done done) override { done(absl::OkStatus()); }
+  void Stop() override {}
+
+ private:
+  const bool connects_;
+};
+
+TEST(BackedRegistryTest, AChangeThatWasSentAndNotAnsweredMayStillTakeEffectWhichIsSaid) {
+  for (const bool connects : {true, false}) {
+    BackedRegistry::Options options;
+    options.name = "mute";
+    options.environment = "test";
+    options.connect_timeout = absl::Milliseconds(30);
+    const auto opened = BackedRegistry::Open(options, Clock::Real(), [&](EventLoop&) {
+      return std::unique_ptr<Backend>(std::make_unique<MuteBackend>(connects));
+    });
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    const absl::Status status = (*opened)->SetDirective("demo.HelloService", "level", "normal");
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_EQ(status.message().find("the change may still take effect") != std::string::npos,
+              connects)
+        << status;
+  }
+}
+
 }  // namespace
 }  // namespace marpc
