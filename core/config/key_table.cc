@@ -100,6 +100,18 @@ std::vector<Key> TransportKeys() {
       Define("transport.reconnectBackoffMax", at(&T::reconnect_backoff_max),
              Time(absl::Milliseconds(10), absl::Hours(1)), "10s",
              "The longest wait between two tries to connect."),
+      Define("transport.connectionsPerInstance", at(&T::connections_per_instance),
+             Whole<int>(1, 64), "2",
+             "Connections to each instance, which calls take in turn: more than one where one does "
+             "not carry the load."),
+      Define("transport.warmUp", at(&T::warm_up), TrueOrFalse(), "true",
+             "Connect to every instance when it is listed, not at its first call."),
+      Define("transport.idleTimeout", at(&T::idle_timeout), Time(kNone, kDay), "5m",
+             "After so long without a call a connection is closed until the next one; less than 1s "
+             "counts as 1s; 0: never."),
+      Define("transport.localSocket", at(&T::local_socket), TrueOrFalse(), "false",
+             "Call instances on this host by the unix socket that they tell of "
+             "(provider.localSocket), and by their endpoint where that fails."),
   };
 }
 
@@ -118,6 +130,10 @@ std::vector<Key> ProviderKeys() {
              "The port to listen on; 0: any free one."),
       Define("provider.advertise", at(&P::advertise), EndpointText(false), "'10.0.0.7:8080'",
              "The endpoint that consumers are told, where it differs from the one listened on."),
+      Define("provider.localSocket", at(&P::local_socket), UnixSocketText(),
+             "'unix:/run/users/marpc.sock'",
+             "A unix socket to listen on as well, by which consumers on the same host make their "
+             "calls; empty: none."),
       Define("provider.zone", at(&P::zone), AnyText(), "eu-1a",
              "Where the process runs, for consumers to know: loadBalance.locality goes by it."),
       Define("provider.version", at(&P::version), AnyText(), "1.10",

@@ -143,6 +143,13 @@ struct TransportSettings {
   absl::Duration keepalive_timeout = absl::Seconds(20);
   absl::Duration reconnect_backoff_initial = absl::Milliseconds(100);
   absl::Duration reconnect_backoff_max = absl::Seconds(5);
+  int connections_per_instance = 1;
+  // Connect when an instance is listed, not at its first call.
+  bool warm_up = false;
+  // Without a call for so long, connections are closed until the next one. Zero: never.
+  absl::Duration idle_timeout = absl::Minutes(30);
+  // Call instances on this host by the unix socket that they tell of (ProviderSettings).
+  bool local_socket = true;
 };
 
 struct ProviderSettings {
@@ -153,6 +160,8 @@ struct ProviderSettings {
   std::string instance;
   // What consumers are told, where it differs from where we listen. Empty: the listening endpoint.
   std::string advertise;
+  // `unix:/path` to listen on as well, for consumers on this host. Empty: none.
+  std::string local_socket;
   std::string zone;
   std::string version;
   std::string group;

@@ -186,6 +186,13 @@ ValueType<std::string> EndpointText(bool listen) {
               });
 }
 
+ValueType<std::string> UnixSocketText() {
+  return Text("unix socket", "a unix socket: unix:/path", [](const std::string& text) {
+    const absl::StatusOr<Endpoint> endpoint = Endpoint::Parse(text);
+    return text.empty() || (endpoint.ok() && endpoint->is_unix());
+  });
+}
+
 ValueType<std::string> ZookeeperAddress() {
   return Text("ZooKeeper servers",
               "ZooKeeper's servers: host:port,host:port, and perhaps a /chroot",

@@ -107,6 +107,8 @@ ValueType<std::string> AnyText();
 ValueType<std::string> Name();
 // Empty, or an endpoint; port 0 only where `listen`.
 ValueType<std::string> EndpointText(bool listen);
+// unix:/path, or nothing.
+ValueType<std::string> UnixSocketText();
 // `host:port,host:port/chroot`
 ValueType<std::string> ZookeeperAddress();
 // Empty, or `scheme:...` with a known scheme.

@@ -9,6 +9,7 @@
 #include "absl/synchronization/notification.h"
 #include "marpc/base/chained_cancel.h"
 #include "marpc/base/error.h"
+#include "marpc/base/local_socket.h"
 #include "marpc/consumer/ejection_messages.h"
 #include "marpc/consumer/gray_marks.h"
 #include "marpc/consumer/health_messages.h"
@@ -17,6 +18,7 @@
 #include "marpc/invoker/blocking_call.h"
 #include "marpc/invoker/hedged_call.h"
 #include "marpc/observe/log.h"
+#include "marpc/transport/local_first.h"
 
 namespace marpc {
 namespace {
@@ -230,37 +232,55 @@ std::vector<std::shared_ptr<CircuitBreaker>> ServiceRuntime::UpdateInstances(
   std::vector<std::shared_ptr<CircuitBreaker>> breakers;
   std::vector<LiveInstance*> new_lives;
   std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live;
-  std::map<Endpoint, std::string> owners;
+  std::map<Endpoint, Life> lives;
   for (const Instance& instance : list.instances) {
+    Life life = LifeOf(instance);
     const auto known = live_.find(instance.endpoint);
-    std::shared_ptr<ConnectedInstance> one =
-        known != live_.end()
-            ? known->second
-            : std::make_shared<ConnectedInstance>(instance.endpoint,
-                                                  context_->transport->Connect(instance.endpoint));
-    if (known != live_.end() && owners_[instance.endpoint] != instance.owner) {
+    const bool is_known =
+        known != live_.end() && lives_[instance.endpoint].local_socket == life.local_socket;
+    std::shared_ptr<ConnectedInstance> one = is_known ? known->second : Connect(instance);
+    if (is_known && lives_[instance.endpoint].owner != instance.owner) {
       if (one->OnReachable()) counters_->unreachable_instances.fetch_sub(1);
       // What was learned of the former one no longer holds.
       for (auto& breaker : maker_.breakers().Of(one.get())) breakers.push_back(std::move(breaker));
       new_lives.push_back(one.get());
       one->connection().ResetBackoff();
     }
-    owners[instance.endpoint] = instance.owner;
+    lives[instance.endpoint] = std::move(life);
     live.emplace(instance.endpoint, std::move(one));
   }
   for (const auto& [endpoint, one] : live_) {
-    if (live.contains(endpoint)) continue;
+    const auto same = live.find(endpoint);
+    if (same != live.end() && same->second == one) continue;
     if (one->Retire()) counters_->unreachable_instances.fetch_sub(1);
     RetireLater(one->shared_connection());
   }
   live_ = std::move(live);
-  owners_ = std::move(owners);
+  lives_ = std::move(lives);
   if (new_lives.empty()) return breakers;
   const MonotonicTime now = context_->clock.Now();
   if (slow_start_ != nullptr) slow_start_->OnBack(new_lives, now);
   if (outliers_ != nullptr) outliers_->OnNewLives(new_lives, now);
   if (health_ != nullptr) health_->OnNewLives(new_lives);
   return breakers;
+}
+
+ServiceRuntime::Life ServiceRuntime::LifeOf(const Instance& instance) const {
+  Life life{.owner = instance.owner, .local_socket = ""};
+  if (!context_->settings.transport.local_socket) return life;
+  const auto socket = instance.metadata.find(kLocalSocketKey);
+  if (socket != instance.metadata.end()) life.local_socket = socket->second;
+  return life;
+}
+
+std::shared_ptr<ConnectedInstance> ServiceRuntime::Connect(const Instance& instance) const {
+  const TransportSettings& settings = context_->settings.transport;
+  Transport& transport = *context_->transport;
+  std::shared_ptr<Connection> connection =
+      settings.local_socket ? ConnectByShortestWay(transport, instance, context_->clock)
+                            : transport.Connect(instance.endpoint);
+  if (settings.warm_up) connection->WarmUp();
+  return std::make_shared<ConnectedInstance>(instance.endpoint, std::move(connection));
 }
 
 void ServiceRuntime::RetireLater(std::shared_ptr<Connection> connection) {

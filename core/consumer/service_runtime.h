@@ -91,6 +91,13 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   // Returns the breakers of instances whose process is another one now.
   std::vector<std::shared_ptr<CircuitBreaker>> UpdateInstances(const ServiceSnapshot& list)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What tells one process at an endpoint from the next, and how it is reached.
+  struct Life {
+    std::string owner;
+    std::string local_socket;  // as the instance describes it; empty: none, or not to be used
+  };
+  Life LifeOf(const Instance& instance) const;
+  std::shared_ptr<ConnectedInstance> Connect(const Instance& instance) const;
   void RetireLater(std::shared_ptr<Connection> connection);
   void PublishMethods();
   // The method's policy, made at its first call where it is not there yet. It holds the thread's
@@ -118,7 +125,7 @@ class ServiceRuntime final : public std::enable_shared_from_this<ServiceRuntime>
   const std::unique_ptr<LoadBalancer> balancer_;
   std::shared_ptr<const ServiceSnapshot> list_ ABSL_GUARDED_BY(mutex_);
   std::map<Endpoint, std::shared_ptr<ConnectedInstance>> live_ ABSL_GUARDED_BY(mutex_);
-  std::map<Endpoint, std::string> owners_ ABSL_GUARDED_BY(mutex_);
+  std::map<Endpoint, Life> lives_ ABSL_GUARDED_BY(mutex_);
   WeightCheck weights_ ABSL_GUARDED_BY(mutex_);
   MethodPolicies maker_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const MethodPolicy>> policies_ ABSL_GUARDED_BY(mutex_);

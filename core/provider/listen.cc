@@ -33,12 +33,12 @@ absl::StatusOr<Addresses> Resolve(const std::string& host, int port) {
   return Addresses(found, &freeaddrinfo);
 }
 
-absl::string_view WayOut(const Endpoint& endpoint, int error) {
+std::string WayOut(const Endpoint& endpoint, absl::string_view key, int error) {
   switch (error) {
     case EADDRINUSE:
       if (endpoint.is_unix()) {
-        return "someone listens there already; stop that process, or set provider.instance to "
-               "another path";
+        return absl::StrCat("someone listens there already; stop that process, or set ", key,
+                            " to another path");
       }
       return "someone listens there already; stop that process, or set provider.port to another "
              "port (0: any free one)";
@@ -49,17 +49,18 @@ absl::string_view WayOut(const Endpoint& endpoint, int error) {
       return "this user may not; ports below 1024 and folders of others need more rights";
     case ENOENT:
     case ENOTDIR:
-      return "the socket's folder is not there; create it, or set provider.instance to another "
-             "path";
+      return absl::StrCat("the socket's folder is not there; create it, or set ", key,
+                          " to another path");
     default:
+      if (endpoint.is_unix()) return absl::StrCat("set ", key, " to another path");
       return "set provider.host and provider.port, or provider.instance, to another endpoint";
   }
 }
 
-absl::Status CannotListen(const Endpoint& endpoint, int error) {
+absl::Status CannotListen(const Endpoint& endpoint, absl::string_view key, int error) {
   return absl::Status(absl::ErrnoToStatusCode(error),
                       absl::StrCat("cannot listen on ", endpoint.ToString(), ": ",
-                                   std::strerror(error), ": ", WayOut(endpoint, error)));
+                                   std::strerror(error), ": ", WayOut(endpoint, key, error)));
 }
 
 // 0, or the error number.
@@ -84,44 +85,45 @@ absl::Status CheckFreeTcp(const Endpoint& endpoint) {
   int last_error = EADDRNOTAVAIL;
   for (const addrinfo* a = addresses->get(); a != nullptr; a = a->ai_next) {
     const int error = TryBind(a->ai_family, a->ai_addr, a->ai_addrlen);
-    if (error == EADDRINUSE) return CannotListen(endpoint, error);
+    if (error == EADDRINUSE) return CannotListen(endpoint, "provider.host", error);
     // "localhost" is two addresses, of which a machine without IPv6 has one.
     if (error == 0) return absl::OkStatus();
     last_error = error;
   }
-  return CannotListen(endpoint, last_error);
+  return CannotListen(endpoint, "provider.host", last_error);
 }
 
 // OK when nothing is at `path`, or was and is removed.
-absl::Status RemoveStaleSocket(const Endpoint& endpoint, const sockaddr_un& address) {
+absl::Status RemoveStaleSocket(const Endpoint& endpoint, absl::string_view key,
+                               const sockaddr_un& address) {
   struct stat found;
   if (lstat(address.sun_path, &found) != 0) {
-    return errno == ENOENT ? absl::OkStatus() : CannotListen(endpoint, errno);
+    return errno == ENOENT ? absl::OkStatus() : CannotListen(endpoint, key, errno);
   }
   if (!S_ISSOCK(found.st_mode)) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("cannot listen on ", endpoint.ToString(),
-                     ": a file that is no socket is there; set provider.instance to another path"));
+    return absl::AlreadyExistsError(absl::StrCat("cannot listen on ", endpoint.ToString(),
+                                                 ": a file that is no socket is there; set ", key,
+                                                 " to another path"));
   }
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return CannotListen(endpoint, errno);
+  if (fd < 0) return CannotListen(endpoint, key, errno);
   const bool stale =
       connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
       errno == ECONNREFUSED;
   close(fd);
-  if (!stale) return CannotListen(endpoint, EADDRINUSE);
-  if (unlink(address.sun_path) != 0 && errno != ENOENT) return CannotListen(endpoint, errno);
+  if (!stale) return CannotListen(endpoint, key, EADDRINUSE);
+  if (unlink(address.sun_path) != 0 && errno != ENOENT) return CannotListen(endpoint, key, errno);
   return absl::OkStatus();
 }
 
-absl::Status CheckFreeUnix(const Endpoint& endpoint) {
+absl::Status CheckFreeUnix(const Endpoint& endpoint, absl::string_view key) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, endpoint.host().data(), endpoint.host().size());
-  absl::Status removed = RemoveStaleSocket(endpoint, address);
+  absl::Status removed = RemoveStaleSocket(endpoint, key, address);
   if (!removed.ok()) return removed;
   const int error = TryBind(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  if (error != 0) return CannotListen(endpoint, error);
+  if (error != 0) return CannotListen(endpoint, key, error);
   unlink(address.sun_path);
   return absl::OkStatus();
 }
@@ -164,8 +166,15 @@ absl::StatusOr<Endpoint> ListenEndpoint(const ProviderSettings& settings) {
   return ParseKey("provider.host and provider.port", HostPort(settings.host, settings.port));
 }
 
-absl::Status CheckFree(const Endpoint& endpoint) {
-  return endpoint.is_unix() ? CheckFreeUnix(endpoint) : CheckFreeTcp(endpoint);
+absl::StatusOr<Endpoint> LocalSocketEndpoint(const ProviderSettings& settings) {
+  absl::StatusOr<Endpoint> endpoint = ParseKey("provider.localSocket", settings.local_socket);
+  if (!endpoint.ok() || endpoint->is_unix()) return endpoint;
+  return absl::InvalidArgumentError(absl::StrCat("provider.localSocket: '", settings.local_socket,
+                                                 "' is no unix socket; write unix:/path"));
+}
+
+absl::Status CheckFree(const Endpoint& endpoint, absl::string_view key) {
+  return endpoint.is_unix() ? CheckFreeUnix(endpoint, key) : CheckFreeTcp(endpoint);
 }
 
 absl::StatusOr<Endpoint> AdvertisedEndpoint(const ProviderSettings& settings,

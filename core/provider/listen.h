@@ -16,9 +16,14 @@ namespace marpc {
 // wrong.
 absl::StatusOr<Endpoint> ListenEndpoint(const ProviderSettings& settings);
 
+// Where consumers on this host are served as well, as `settings` name it. InvalidArgument for what
+// is no unix socket.
+absl::StatusOr<Endpoint> LocalSocketEndpoint(const ProviderSettings& settings);
+
 // Tries whether `endpoint` can be listened on, and gives it free again. The error says why not and
-// what to do. A unix socket's file is removed when nobody listens on it any more.
-absl::Status CheckFree(const Endpoint& endpoint);
+// what to do; `key` is the one by which a unix socket was given. Its file is removed when nobody
+// listens on it any more.
+absl::Status CheckFree(const Endpoint& endpoint, absl::string_view key = "provider.instance");
 
 // What to enter into the registry by a provider that listens on `listening`: `provider.advertise`
 // where set (a port of 0 stands for the listening one), this machine's name where it listens on

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "marpc/base/instance.h"
+#include "marpc/base/local_socket.h"
 #include "marpc/config/ranges.h"
 #include "marpc/observe/log.h"
 #include "marpc/provider/admission.h"
@@ -114,7 +115,15 @@ absl::Status Provider::Serve() {
   if (!endpoint.ok()) return endpoint.status();
   absl::Status available = CheckFree(*endpoint);
   if (!available.ok()) return available;
-  endpoint = server_->Start(*endpoint);
+  Endpoint local;
+  if (!settings_.provider.local_socket.empty()) {
+    absl::StatusOr<Endpoint> parsed = LocalSocketEndpoint(settings_.provider);
+    if (!parsed.ok()) return parsed.status();
+    local = *std::move(parsed);
+    available = CheckFree(local, "provider.localSocket");
+    if (!available.ok()) return available;
+  }
+  endpoint = server_->Start(*endpoint, local);
   if (!endpoint.ok()) return endpoint.status();
   admission_->WarnOfUnusedNames();
   endpoint_ = *std::move(endpoint);
@@ -127,9 +136,19 @@ absl::Status Provider::Serve() {
 
 absl::Status Provider::Register() {
   const std::vector<std::string> services = server_->services();
-  absl::StatusOr<std::unique_ptr<Registration>> registration = Registration::Open(
-      registry_, services, DescribeInstance(settings_, advertised_),
-      settings_.registry.connect_timeout, [this] { server_->AnnounceServing(); });
+  Instance instance = DescribeInstance(settings_, advertised_);
+  if (!settings_.provider.local_socket.empty()) {
+    absl::StatusOr<std::string> described =
+        DescribeLocalSocket(LocalSocketEndpoint(settings_.provider)->host());
+    if (!described.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("provider.localSocket: ", described.status().message()));
+    }
+    instance.metadata[kLocalSocketKey] = *std::move(described);
+  }
+  absl::StatusOr<std::unique_ptr<Registration>> registration =
+      Registration::Open(registry_, services, instance, settings_.registry.connect_timeout,
+                         [this] { server_->AnnounceServing(); });
   if (!registration.ok()) return registration.status();
   registration_ = *std::move(registration);
   Logger()->info("event=serving endpoint={} advertised={} services={}", endpoint_.ToString(),

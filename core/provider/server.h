@@ -21,9 +21,9 @@ class Server {
   virtual ~Server() = default;
 
   virtual absl::Status AddHandler(std::shared_ptr<ServiceHandler> handler) = 0;
-  // Opens the port and takes calls; health says NOT_SERVING. Answers where it listens, with the
-  // real port.
-  virtual absl::StatusOr<Endpoint> Start(const Endpoint& endpoint) = 0;
+  // Opens the port, and the unix socket `local` where it is one, and takes calls; health says
+  // NOT_SERVING. Answers where it listens, with the real port.
+  virtual absl::StatusOr<Endpoint> Start(const Endpoint& endpoint, const Endpoint& local) = 0;
   // The full names of the services that were added, however they were. After Start().
   virtual std::vector<std::string> services() const = 0;
   // Health says SERVING. Also from another thread, and without effect after AnnounceDraining().

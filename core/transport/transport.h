@@ -75,6 +75,9 @@ class Connection {
   virtual void Start(const AttemptRequest& request,
                      absl::AnyInvocable<void(AttemptOutcome)> done) = 0;
 
+  // Connects now rather than at the first call; returns at once.
+  virtual void WarmUp() {}
+
   // The registry says that the endpoint is (back) there: try to connect again at once instead of
   // backing off.
   virtual void ResetBackoff() = 0;

@@ -2,8 +2,10 @@
 // they bring about happens at once; with the defaults it would not happen in the calls' time.
 #include "gmock/gmock.h"
 #include "tests/consumer/consumer_fixture.h"
+#include "tests/provider/gate.h"
 #include "tests/support/echo_server.h"
 #include "tests/support/silent_server.h"
+#include "tests/support/tcp_connections.h"
 
 namespace marpc::testing {
 namespace {
@@ -74,6 +76,41 @@ TEST_F(ConnectionKeysTest, ReconnectBackoffInitialIsTheWaitAfterTheFirstFailure)
     EXPECT_TRUE(absl::IsUnavailable(CallWithin(absl::Seconds(10))));
   }
   EXPECT_EQ(server->arrivals(), 0);
+}
+
+TEST_F(ConnectionKeysTest, ConnectionsPerInstanceTakeTurns) {
+  const EchoServer server;
+  Listed({server.endpoint()});
+  settings_.transport.connections_per_instance = 3;
+  StartConsumer();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(CallWithin(absl::Seconds(10)).ok());
+  EXPECT_EQ(TcpConnectionsTo(server.port()), 3);
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(CallWithin(absl::Seconds(10)).ok());
+  EXPECT_EQ(TcpConnectionsTo(server.port()), 3);
+}
+
+TEST_F(ConnectionKeysTest, WarmUpConnectsBeforeTheFirstCall) {
+  const EchoServer server;
+  Listed({server.endpoint()});
+  StartConsumer();
+  ASSERT_TRUE(consumer_->WaitForService(kHelloService).ok());
+  EXPECT_EQ(TcpConnectionsTo(server.port()), 0);  // by default at the first call
+  settings_.transport.warm_up = true;
+  StartConsumer();
+  ASSERT_TRUE(consumer_->WaitForService(kHelloService).ok());
+  EXPECT_TRUE(Eventually([&] { return TcpConnectionsTo(server.port()) == 1; }));
+  EXPECT_EQ(server.arrivals(), 0);
+}
+
+TEST_F(ConnectionKeysTest, IdleTimeoutClosesTheConnectionUntilTheNextCall) {
+  const EchoServer server;
+  Listed({server.endpoint()});
+  settings_.transport.idle_timeout = absl::Seconds(1);
+  StartConsumer();
+  ASSERT_TRUE(CallWithin(absl::Seconds(10)).ok());
+  EXPECT_EQ(TcpConnectionsTo(server.port()), 1);
+  EXPECT_TRUE(Eventually([&] { return TcpConnectionsTo(server.port()) == 0; }));
+  EXPECT_TRUE(CallWithin(absl::Seconds(10)).ok());
 }
 
 }  // namespace

@@ -120,19 +120,23 @@ absl::Status GrpcServer::AddStockService(std::shared_ptr<grpc::Service> service)
   return absl::OkStatus();
 }
 
-absl::StatusOr<Endpoint> GrpcServer::Start(const Endpoint& endpoint) {
+absl::StatusOr<Endpoint> GrpcServer::Start(const Endpoint& endpoint, const Endpoint& local) {
   grpc::ServerBuilder builder;
   Configure(builder);
   AddServices(builder);
   constexpr int kNotTried = -1;
   int port = kNotTried;
   builder.AddListeningPort(endpoint.ToString(), grpc::InsecureServerCredentials(), &port);
+  if (local.is_unix()) {
+    builder.AddListeningPort(local.ToString(), grpc::InsecureServerCredentials());
+  }
   server_ = BuildWithHealth(builder);
   if (server_ == nullptr) {
     if (port == kNotTried) {
       return absl::AlreadyExistsError("two services that were added bring the same method");
     }
     return absl::UnavailableError(absl::StrCat("cannot listen on ", endpoint.ToString(),
+                                               local.is_unix() ? " and " : "", local.ToString(),
                                                "; gRPC's own log on stderr says why"));
   }
   grpc::HealthCheckServiceInterface& health = *server_->GetHealthCheckService();

@@ -26,7 +26,7 @@ class GrpcServer final : public Server {
 
   absl::Status AddHandler(std::shared_ptr<ServiceHandler> handler) override;
   absl::Status AddStockService(std::shared_ptr<grpc::Service> service);
-  absl::StatusOr<Endpoint> Start(const Endpoint& endpoint) override;
+  absl::StatusOr<Endpoint> Start(const Endpoint& endpoint, const Endpoint& local) override;
   std::vector<std::string> services() const override { return service_names_; }
   void AnnounceServing() override;
   void AnnounceDraining() override;

@@ -4,8 +4,10 @@
 #include <pthread.h>
 
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
@@ -25,6 +27,7 @@
 #include "grpcpp/support/channel_arguments.h"
 #include "grpcpp/support/client_callback.h"
 #include "marpc/base/plain_mutex.h"
+#include "marpc/transport/connection_group.h"
 #include "marpc/transport/grpc/outcome.h"
 
 namespace marpc {
@@ -45,7 +48,9 @@ std::string TargetOf(const Endpoint& endpoint) {
   return absl::StrCat("dns:///", endpoint.ToString());
 }
 
-grpc::ChannelArguments ArgumentsFor(const TransportSettings& settings) {
+// `number`: of the connection to its endpoint. gRPC shares one among the channels that are alike,
+// and the number, which it does not know, makes them differ.
+grpc::ChannelArguments ArgumentsFor(const TransportSettings& settings, int number) {
   const auto ms = [](absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); };
   grpc::ChannelArguments args;
   // Ours are the only retries: gRPC's would multiply them.
@@ -62,6 +67,10 @@ grpc::ChannelArguments ArgumentsFor(const TransportSettings& settings) {
     args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ms(settings.keepalive_timeout));
   }
   args.SetMaxReceiveMessageSize(static_cast<int>(settings.max_receive_message_size));
+  const bool for_ever = settings.idle_timeout == absl::ZeroDuration();
+  args.SetInt(GRPC_ARG_CLIENT_IDLE_TIMEOUT_MS,
+              for_ever ? std::numeric_limits<int>::max() : ms(settings.idle_timeout));
+  if (number > 0) args.SetInt("marpc.connection", number);
   // Our own check of what is sent comes first, and says more.
   args.SetMaxSendMessageSize(-1);
   return args;
@@ -102,13 +111,14 @@ class CancelCall final : public CancelSignal::Observer {
 
 class GrpcConnection final : public Connection {
  public:
-  GrpcConnection(const Endpoint& endpoint, const TransportSettings& settings, const Clock& clock)
+  GrpcConnection(const Endpoint& endpoint, const TransportSettings& settings, int number,
+                 const Clock& clock)
       : endpoint_(endpoint),
         target_(TargetOf(endpoint)),
         max_send_(settings.max_send_message_size),
         clock_(clock),
         channel_(grpc::CreateCustomChannel(target_, grpc::InsecureChannelCredentials(),
-                                           ArgumentsFor(settings))) {}
+                                           ArgumentsFor(settings, number))) {}
 
   AttemptOutcome Call(const AttemptRequest& request) override {
     const std::shared_ptr<grpc::Channel> channel = Channel();
@@ -147,6 +157,10 @@ class GrpcConnection final : public Connection {
     grpc::internal::CallbackUnaryCall<MessageLite, grpc::ByteBuffer>(
         channel.get(), method, &call->context, request.request, &call->answer,
         [call](grpc::Status status) { call->Finish(status); });
+  }
+
+  void WarmUp() override {
+    if (const auto channel = Channel()) channel->GetState(/*try_to_connect=*/true);
   }
 
   void ResetBackoff() override {
@@ -222,7 +236,12 @@ class GrpcTransport final : public Transport {
       : settings_(settings), clock_(clock) {}
 
   std::shared_ptr<Connection> Connect(const Endpoint& endpoint) override {
-    return std::make_shared<GrpcConnection>(endpoint, settings_, clock_);
+    if (settings_.connections_per_instance == 1) return One(endpoint, 0);
+    std::vector<std::shared_ptr<Connection>> connections;
+    for (int i = 0; i < settings_.connections_per_instance; ++i) {
+      connections.push_back(One(endpoint, i));
+    }
+    return std::make_shared<ConnectionGroup>(std::move(connections));
   }
 
   // Callbacks of every kind, a server's too, share the few threads that gRPC 1.51 gives this name
@@ -234,6 +253,10 @@ class GrpcTransport final : public Transport {
   }
 
  private:
+  std::shared_ptr<Connection> One(const Endpoint& endpoint, int number) const {
+    return std::make_shared<GrpcConnection>(endpoint, settings_, number, clock_);
+  }
+
   const TransportSettings settings_;
   const Clock& clock_;
 };

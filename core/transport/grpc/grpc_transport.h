@@ -1,4 +1,4 @@
-// The transport on gRPC C++: one channel an endpoint.
+// The transport on gRPC C++: one channel a connection.
 #ifndef MARPC_TRANSPORT_GRPC_GRPC_TRANSPORT_H_
 #define MARPC_TRANSPORT_GRPC_GRPC_TRANSPORT_H_
 
