@@ -19,33 +19,44 @@ using Source = ValueOrigin::Source;
 
 constexpr absl::string_view kRetryPolicy = "retry.policy";
 
-// The keys that a method goes by, with their defaults.
-struct MethodKey {
+struct PolicyKey {
   const Key* key;
   std::string by_default;
 };
-const std::vector<MethodKey>& MethodKeys() {
-  static const auto& keys = *[] {
-    auto* keys = new std::vector<MethodKey>;
-    MethodSettings defaults;
-    for (const Key& key : Keys()) {
-      if (key.of_method) {
-        keys->push_back({&key, key.show(Place::OfMethod(defaults))});
-      }
-    }
-    return keys;
-  }();
+std::vector<PolicyKey> KeysWithDefaults(bool (*wanted)(const Key&)) {
+  std::vector<PolicyKey> keys;
+  Settings defaults;
+  for (const Key& key : Keys()) {
+    if (wanted(key)) keys.push_back({&key, key.show(Place::Global(defaults))});
+  }
+  return keys;
+}
+// The keys that a method goes by, with their defaults.
+const std::vector<PolicyKey>& MethodKeys() {
+  static const auto& keys =
+      *new std::vector<PolicyKey>(KeysWithDefaults([](const Key& key) { return key.of_method; }));
+  return keys;
+}
+// The others that a service may give.
+const std::vector<PolicyKey>& ServiceKeys() {
+  static const auto& keys = *new std::vector<PolicyKey>(KeysWithDefaults(
+      [](const Key& key) { return key.AllowedAt(Level::kService) && !key.of_method; }));
   return keys;
 }
 
-// Values that are neither default nor what the file gave.
+using Origins = decltype(MethodSettings::origins);
+
+// Is `value` neither the default nor what the file gave?
+bool ChangedByCode(const PolicyKey& key, const std::string& value, const Origins& origins) {
+  const auto given = origins.find(key.key->name);
+  return value != (given == origins.end() ? key.by_default : given->second.value);
+}
+
 void FindChangesByCode(MethodSettings& settings) {
-  for (const auto& [key, by_default] : MethodKeys()) {
-    const auto given = settings.origins.find(key->name);
-    const std::string& expected =
-        given == settings.origins.end() ? by_default : given->second.value;
-    if (key->show(Place::OfMethod(settings)) != expected) {
-      NoteOrigin(*key, {.source = Source::kCode}, settings);
+  const Place place = Place::OfMethod(settings);
+  for (const PolicyKey& one : MethodKeys()) {
+    if (ChangedByCode(one, one.key->show(place), settings.origins)) {
+      NoteOrigin(*one.key, {.source = Source::kCode}, place);
     }
   }
 }
@@ -206,8 +217,10 @@ absl::Status CheckCodePolicies(const CodePolicies& code, const Settings& setting
 }
 
 const PolicyDescription::Entry* PolicyDescription::Find(absl::string_view key) const {
-  for (const Entry& entry : entries) {
-    if (entry.key == key) return &entry;
+  for (const std::vector<Entry>* group : {&entries, &service_entries}) {
+    for (const Entry& entry : *group) {
+      if (entry.key == key) return &entry;
+    }
   }
   return nullptr;
 }
@@ -215,39 +228,66 @@ const PolicyDescription::Entry* PolicyDescription::Find(absl::string_view key) c
 std::string PolicyDescription::ToText() const {
   size_t key_width = 0;
   size_t value_width = 0;
-  for (const Entry& entry : entries) {
-    key_width = std::max(key_width, entry.key.size());
-    value_width = std::max(value_width, entry.value.size());
+  for (const std::vector<Entry>* group : {&entries, &service_entries}) {
+    for (const Entry& entry : *group) {
+      key_width = std::max(key_width, entry.key.size());
+      value_width = std::max(value_width, entry.value.size());
+    }
   }
-  std::string text = absl::StrCat(method, "\n");
-  for (const Entry& entry : entries) {
-    absl::StrAppend(&text, "  ", entry.key, std::string(key_width - entry.key.size() + 2, ' '),
-                    entry.value, std::string(value_width - entry.value.size() + 2, ' '), entry.from,
-                    "\n");
-  }
+  std::string text;
+  const auto append = [&](absl::string_view title, const std::vector<Entry>& group) {
+    absl::StrAppend(&text, title, "\n");
+    for (const Entry& entry : group) {
+      absl::StrAppend(&text, "  ", entry.key, std::string(key_width - entry.key.size() + 2, ' '),
+                      entry.value, std::string(value_width - entry.value.size() + 2, ' '),
+                      entry.from, "\n");
+    }
+  };
+  append(method, entries);
+  append(absl::StrCat("service ", service), service_entries);
   if (!status.ok()) absl::StrAppend(&text, "cannot be put in force: ", status.message(), "\n");
   return text;
 }
 
-PolicyDescription DescribePolicy(const Method& method, MethodSettings settings,
-                                 const std::string& file) {
+PolicyDescription DescribePolicy(const Method& method, MethodSettings own,
+                                 const Settings& settings) {
   PolicyDescription description;
   description.method = method.full_name;
+  description.service = method.service;
+  const std::string file = settings.source.empty() ? "YAML" : settings.source;
+  const auto finish = [&](PolicyDescription::Entry& entry) {
+    entry.from = InWords(entry.origin, file);
+    if (!entry.origin.policy.empty()) {
+      absl::StrAppend(&entry.from, ", by retry policy ", Quote(entry.origin.policy));
+    }
+  };
   for (const auto& [key, by_default] : MethodKeys()) {
-    PolicyDescription::Entry entry = {
-        .key = key->name, .value = key->show(Place::OfMethod(settings)), .origin = {}, .from = ""};
-    const auto given = settings.origins.find(key->name);
-    if (given != settings.origins.end()) {
+    PolicyDescription::Entry& entry = description.entries.emplace_back();
+    entry.key = key->name;
+    entry.value = key->show(Place::OfMethod(own));
+    const auto given = own.origins.find(key->name);
+    if (given != own.origins.end()) {
       entry.origin = given->second;
     } else if (key->name == "retry.idempotent" && method.idempotent) {
       entry.value = "true";
       entry.origin.source = Source::kIdempotencyLevel;
     }
-    entry.from = InWords(entry.origin, file.empty() ? "YAML" : file);
-    if (!entry.origin.policy.empty()) {
-      absl::StrAppend(&entry.from, ", by retry policy ", Quote(entry.origin.policy));
+    finish(entry);
+  }
+  ServiceSettings of_service = settings.ForService(method.service);
+  const Origins& origins = settings.ForMethod(method.service, "").origins;
+  const Place place = {nullptr, &of_service, &own};
+  for (const PolicyKey& one : ServiceKeys()) {
+    PolicyDescription::Entry& entry = description.service_entries.emplace_back();
+    entry.key = one.key->name;
+    entry.value = one.key->show(place);
+    const auto given = origins.find(entry.key);
+    if (ChangedByCode(one, entry.value, origins)) {
+      entry.origin.source = Source::kCode;
+    } else if (given != origins.end()) {
+      entry.origin = given->second;
     }
-    description.entries.push_back(std::move(entry));
+    finish(entry);
   }
   return description;
 }

@@ -55,20 +55,24 @@ struct PolicyDescription {
     ValueOrigin origin;
     std::string from;  // the origin in words: "consumer.yaml:14:5, in a service"
   };
-  std::string method;          // demo.HelloService/Hello
-  std::vector<Entry> entries;  // every key that a method goes by, in the reference's order
+  std::string method;   // demo.HelloService/Hello
+  std::string service;  // demo.HelloService
+  // Every key that a method goes by, in the reference's order ...
+  std::vector<Entry> entries;
+  // ... and every other one that a service may give: what all its methods share.
+  std::vector<Entry> service_entries;
   // Why calls of the method fail: its policy cannot be put in force. OK otherwise.
   absl::Status status;
 
   // Null when there is no such key.
   const Entry* Find(absl::string_view key) const;
-  // One line an entry, in columns.
+  // One line an entry, in columns: the method's, then its service's.
   std::string ToText() const;
 };
 
-// Of an EffectivePolicy's settings; `file` is where the YAML came from.
-PolicyDescription DescribePolicy(const Method& method, MethodSettings settings,
-                                 const std::string& file);
+// `own` is an EffectivePolicy's settings, composed from `settings`.
+PolicyDescription DescribePolicy(const Method& method, MethodSettings own,
+                                 const Settings& settings);
 
 }  // namespace marpc
 

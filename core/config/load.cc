@@ -122,7 +122,7 @@ class Loader {
         origin.line = assignment.mark.line;
         origin.column = assignment.mark.column;
       }
-      if (key.of_method) NoteOrigin(key, origin, *place.method);
+      if (key.of_method || key.AllowedAt(Level::kService)) NoteOrigin(key, origin, place);
     }
   }
 

@@ -21,7 +21,7 @@ void Apply(const AssignmentGroup& group, const ValueOrigin& origin, MethodSettin
     const Key& key = *assignment.key;
     ReadContext context{key.name, key.secret, known, faults};
     if (key.read(*assignment.value, context, Place::OfMethod(settings))) {
-      NoteOrigin(key, origin, settings);
+      NoteOrigin(key, origin, Place::OfMethod(settings));
     }
   }
 }
@@ -34,7 +34,7 @@ bool ApplyRetryPolicy(const std::string& name, ValueOrigin::Source source,
     MethodSettings policy = own->second;
     for (const auto& [key, given] : own->second.origins) {
       FindKey(key)->copy(Place::OfMethod(policy), Place::OfMethod(settings));
-      NoteOrigin(*FindKey(key), {.source = source, .policy = name}, settings);
+      NoteOrigin(*FindKey(key), {.source = source, .policy = name}, Place::OfMethod(settings));
     }
     return true;
   }
@@ -68,9 +68,9 @@ void ApplyPolicyText(absl::string_view text, Level level, ValueOrigin::Source so
   CheckMethod(group, settings, faults);
 }
 
-void NoteOrigin(const Key& key, ValueOrigin origin, MethodSettings& settings) {
-  origin.value = key.show(Place::OfMethod(settings));
-  settings.origins[key.name] = std::move(origin);
+void NoteOrigin(const Key& key, ValueOrigin origin, Place place) {
+  origin.value = key.show(place);
+  place.method->origins[key.name] = std::move(origin);
 }
 
 }  // namespace marpc

@@ -25,8 +25,9 @@ using NamedRetryPolicies = std::map<std::string, MethodSettings>;
 void ApplyPolicyText(absl::string_view text, Level level, ValueOrigin::Source source,
                      const NamedRetryPolicies* policies, MethodSettings& settings, Faults& faults);
 
-// Notes that the value that `key` has in `settings` was given.
-void NoteOrigin(const Key& key, ValueOrigin origin, MethodSettings& settings);
+// Notes that the value that `key` has at `place`, a service's or a method's, was given. A service's
+// own keys are noted in its methods' defaults.
+void NoteOrigin(const Key& key, ValueOrigin origin, Place place);
 
 }  // namespace marpc
 

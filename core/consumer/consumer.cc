@@ -34,6 +34,16 @@ constexpr absl::Duration kCallsEnd = absl::Seconds(5);
 // How long closing waits for alerts that are still to be sent.
 constexpr absl::Duration kLastAlerts = absl::Seconds(1);
 
+// An operator's word goes over what the settings say.
+void SayLevelInForce(absl::string_view level, PolicyDescription& description) {
+  for (PolicyDescription::Entry& entry : description.service_entries) {
+    if (entry.key != "degradation.level" || entry.value == level) continue;
+    entry.from = absl::StrCat("switched while running, from ", entry.value, " (", entry.from, ")");
+    entry.value = std::string(level);
+    entry.origin = {.source = ValueOrigin::Source::kCode};
+  }
+}
+
 }  // namespace
 
 struct Consumer::Parts {
@@ -146,7 +156,8 @@ absl::StatusOr<PolicyDescription> Consumer::Describe(absl::string_view method) {
   if (!found.ok()) return found.status();
   const EffectivePolicy policy =
       EffectivePolicyOf(*found, context.settings, context.options.policies);
-  PolicyDescription description = DescribePolicy(*found, policy.settings, context.settings.source);
+  PolicyDescription description = DescribePolicy(*found, policy.settings, context.settings);
+  SayLevelInForce(DegradationLevelName(context.degradation.Of(found->service)), description);
   description.status = CheckPolicy(*found, policy, context.options);
   return description;
 }

@@ -109,9 +109,10 @@ class Consumer {
   CacheFilter& cache();
   Registry& registry();
 
-  // The policy in force for a method ("demo.HelloService/Hello"), key by key, and where each value
-  // comes from: ToText() of it is for people. NotFound where this process knows no such method,
-  // with the nearest name; it knows those of linked descriptors, of clients, and those called.
+  // The policy in force for a method ("demo.HelloService/Hello") and its service, key by key, and
+  // where each value comes from: ToText() of it is for people. NotFound where this process knows no
+  // such method, with the nearest name; it knows those of linked descriptors, of clients, and those
+  // called.
   absl::StatusOr<PolicyDescription> Describe(absl::string_view method);
 
   // The breaker in force for a method ("demo.HelloService/Hello"), its own before its service's;

@@ -35,7 +35,9 @@ Settings Parsed(const std::string& yaml) {
 std::string InForce(const EffectivePolicy& policy, absl::string_view key,
                     const Method& method = Declaring("")) {
   EXPECT_TRUE(policy.status.ok()) << policy.status;
-  const PolicyDescription description = DescribePolicy(method, policy.settings, "shop.yaml");
+  Settings settings;
+  settings.source = "shop.yaml";
+  const PolicyDescription description = DescribePolicy(method, policy.settings, settings);
   const PolicyDescription::Entry* entry = description.Find(key);
   return entry == nullptr ? "no such key" : entry->value + " | " + entry->from;
 }

@@ -341,6 +341,21 @@ TEST(DescribeTest, NamesTheNearestOfAMethodOrServiceThatIsNotThere) {
   EXPECT_THAT(fault("ByService"), HasSubstr("like demo.HelloService/Hello"));
 }
 
+TEST(DescribeTest, SaysTheLevelThatWasSwitchedToWhileRunning) {
+  Settings settings;
+  settings.registry.address = "static:";
+  auto consumer = Consumer::Create(settings);
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const auto level = [&] {
+    const auto description = (*consumer)->Describe("shop.Shop/ByMethod");
+    const PolicyDescription::Entry* entry = description->Find("degradation.level");
+    return absl::StrCat(entry->value, " | ", entry->from);
+  };
+  EXPECT_EQ(level(), "normal | default");
+  ASSERT_TRUE((*consumer)->SetDegradation("shop.Shop", DegradationLevel::kCoreOnly).ok());
+  EXPECT_EQ(level(), "core-only | switched while running, from normal (default)");
+}
+
 TEST(DescribeTest, TextStandsInColumns) {
   Settings settings;
   settings.registry.address = "static:";
