@@ -33,7 +33,7 @@ inline MethodSettings HerdWithBreakers() {
 inline MethodSettings HerdWithThrottle() {
   MethodSettings settings = HerdWithBreakers();
   settings.limit.throttle.enabled = true;
-  settings.limit.throttle.multiplier = 1.3;
+  settings.limit.throttle.multiplier = 1.2;
   settings.limit.throttle.window = absl::Seconds(30);
   return settings;
 }
