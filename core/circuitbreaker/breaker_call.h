@@ -9,7 +9,7 @@
 // INVALID_ARGUMENT, ...) are successes to the breaker and CANCELLED is nothing; `judge` may say
 // otherwise. What the callable throws is a failure, and goes on.
 //
-// With retries: marpc::Retry::OnError().Breaker(breaker), which asks it before each attempt.
+// With retries: marpc::Retry::OnError().Breaker(p), p a shared_ptr to it: asked for each attempt.
 #ifndef MARPC_CIRCUITBREAKER_BREAKER_CALL_H_
 #define MARPC_CIRCUITBREAKER_BREAKER_CALL_H_
 

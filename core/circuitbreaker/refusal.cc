@@ -18,7 +18,8 @@ std::string InWords(const CircuitBreaker::Admission& refused) {
     case BreakerRefusal::kProbing:
       return "is HALF_OPEN; a probe is on its way";
     case BreakerRefusal::kForcedOpen:
-      return "is FORCED_OPEN, by an operator";
+      return "is FORCED_OPEN, by an operator or by circuitbreaker.initialState, until one closes "
+             "it";
     default:
       return absl::StrCat("is OPEN; a probe is let through in ",
                           absl::FormatDuration(refused.retry_after));

@@ -87,7 +87,7 @@ class IdleGroups {
                       [&](const auto& policy) { return Sets(policy.second, on->name); });
       if (of_a_policy) continue;
       told.insert(on);
-      const bool of_method = on->AllowedAt(Level::kMethod);
+      const bool of_method = on->of_method;
       warnings_.push_back(
           absl::StrCat(group.path, ".", given.key->name, " (line ", given.mark.line,
                        ") has no effect: ", on->name, " is not set, and false by default",

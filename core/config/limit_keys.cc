@@ -80,7 +80,7 @@ return {
            "The time over which latency is averaged before the limit moves."),
     Define("provider.limit.auto.remeasure", at(&G::remeasure), Time(absl::Seconds(1), kHour), "1m",
            "How often the latency of an idle provider is measured anew; a busy one halves its "
-           "limit for a window to do so."),
+           "limit for two windows to do so."),
 };
 }
 

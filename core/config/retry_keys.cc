@@ -135,7 +135,9 @@ std::vector<Key> HedgingKeys() {
       Define("retry.hedging.delay", hedging(&Hedging::delay), Time(absl::Milliseconds(1), kHour),
              "20ms", "How long an attempt may be unanswered until it gets company."),
       Define("retry.hedging.percentile", hedging(&Hedging::percentile), Number(0, 99.99), "95",
-             "Let the delay be this percentile of the method's own latencies; 0: use the delay."),
+             "Let the delay be this percentile of the method's own latencies, once a hundred of "
+             "the last "
+             "10 to 20 seconds are known; until then there is no hedge. 0: use the delay."),
       Define("retry.hedging.maxHedges", hedging(&Hedging::max_hedges), Whole<int>(1, 10), "2",
              "Attempts beside the first one, at most."),
       Define("retry.hedging.maxShare", hedging(&Hedging::max_share), Number(0, 1, true), "0.02",

@@ -1,5 +1,6 @@
 #include "marpc/consumer/method_lookup.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ Method OfSettings(const std::string& service, const std::string& name) {
 absl::Status NoService(const std::string& service, const Settings& settings) {
   std::vector<std::string> services = InternedServices();
   for (const auto& [known, given] : settings.services) services.push_back(known);
+  std::sort(services.begin(), services.end());
+  services.erase(std::unique(services.begin(), services.end()), services.end());
   return absl::NotFoundError(absl::StrCat(
       "this process knows no service ", Quote(service), NearestOrKnown(service, services),
       " (it knows those whose descriptors are linked, and those called or configured)"));

@@ -155,8 +155,9 @@ absl::Status CheckAlerts(const std::string& where, const AlertSettings& alerts) 
   if (alerts.command.empty() || !absl::StrContains(alerts.command[0], '/')) return absl::OkStatus();
   // It may be there in time, so this is no fault.
   if (access(alerts.command[0].c_str(), X_OK) != 0) {
+    const int error = errno;  // making the logger may change it
     Logger()->warn("event=alerts_cannot_run command=\"{}\" what=\"{}\"", alerts.command[0],
-                   std::strerror(errno));
+                   std::strerror(error));
   }
   return absl::OkStatus();
 }
@@ -170,10 +171,16 @@ absl::Status CheckNamedServices(const Settings& settings, const ConsumerOptions&
     const std::string service = name.substr(0, name.find('/'));
     services.insert(service);
     InternMethodsOf(service);
-    if (service == name || FindMethod("/" + name) != nullptr) continue;
     std::vector<std::string> methods;
     for (const Method* method : InternedMethods(service)) methods.push_back(method->full_name);
-    if (methods.empty()) continue;  // perhaps of a stub that is not seen yet
+    if (methods.empty()) {  // perhaps of a stub that is not seen yet
+      Logger()->warn(
+          "ConsumerOptions::policies of {}: this process has no service of that name linked in; "
+          "the policy has an effect only if it calls one",
+          name);
+      continue;
+    }
+    if (service == name || FindMethod("/" + name) != nullptr) continue;
     return absl::InvalidArgumentError(absl::StrCat("ConsumerOptions::policies: no method '", name,
                                                    "'", NearestOrKnown(name, methods)));
   }

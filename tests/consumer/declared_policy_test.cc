@@ -1,6 +1,7 @@
 // Policy declared in a .proto, seen to act on generated clients and on stock stubs alike.
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,12 @@
 #include "marpc/base/error.h"
 #include "marpc/config/load.h"
 #include "marpc/consumer/consumer.h"
+#include "marpc/observe/log.h"
 #include "marpc/transport/grpc/status.h"
 #include "shop/shop.grpc.pb.h"
 #include "shop/shop.marpc.h"
+#include "spdlog/logger.h"
+#include "spdlog/sinks/ostream_sink.h"
 #include "tests/consumer/shop_server.h"
 
 namespace marpc::testing {
@@ -339,6 +343,22 @@ TEST(DescribeTest, NamesTheNearestOfAMethodOrServiceThatIsNotThere) {
   EXPECT_THAT(fault("shop.Shop/ByServic"), HasSubstr("did you mean 'ByService'?"));
   EXPECT_THAT(fault("shop.Shap/ByService"), HasSubstr("did you mean 'shop.Shop'?"));
   EXPECT_THAT(fault("ByService"), HasSubstr("like demo.HelloService/Hello"));
+}
+
+TEST(CodePoliciesTest, AServiceThatIsNotLinkedIsWarnedOf) {
+  std::ostringstream log;
+  SetLogger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  Settings settings;
+  settings.registry.address = "static:";
+  ConsumerOptions options;
+  options.policies = {{"shop.Stall", "retry: {maxRetries: 1}"}};
+  EXPECT_TRUE(Consumer::Create(settings, options).ok());
+  EXPECT_EQ(log.str(), "");
+  options.policies = {{"shop.Stal/One", "retry: {maxRetries: 1}"}};
+  EXPECT_TRUE(Consumer::Create(settings, options).ok());
+  EXPECT_THAT(log.str(), HasSubstr("shop.Stal/One: this process has no service"));
+  SetLogger(nullptr);
 }
 
 TEST(DescribeTest, SaysTheLevelThatWasSwitchedToWhileRunning) {
