@@ -40,7 +40,16 @@ TEST(RecordTest, WhatIsLeftOutHasItsDefault) {
 }
 
 // It is there, and takes calls: consumers take the default for what is no weight.
+// Protobuf's maps, which Debian builds without TSan, do not work under it; an entry that cannot be
+// read goes through one.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kMapsWork = false;
+#else
+constexpr bool kMapsWork = true;
+#endif
+
 TEST(RecordTest, AWeightThatMakesNoSenseIsNoReasonToLoseTheInstance) {
+  if (!kMapsWork) GTEST_SKIP() << "TSan";
   for (const char* weight :
        {"-1", "4000000000", "1000001", "1e300", "0.5", R"("NaN")", R"("much")", "[]", "true"}) {
     auto instance = ParseEntry(
@@ -64,6 +73,7 @@ TEST(RecordTest, FieldsOfANewerVersionAreIgnored) {
 }
 
 TEST(RecordTest, GarbageIsRefusedWithItsReason) {
+  if (!kMapsWork) GTEST_SKIP() << "TSan";
   const struct {
     std::string name, json, why;
   } cases[] = {
